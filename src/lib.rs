@@ -1,4 +1,8 @@
 //! Lets AI agents call the services behind a KubeMQ cluster. The map of the crate; `docs/ARCHITECTURE.md` walks it.
 
 pub mod broker;
+pub mod channel;
+pub mod clock;
 pub mod domain;
+pub mod idempotency;
+pub mod mcp;

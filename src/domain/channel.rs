@@ -101,8 +101,17 @@ fn check_name(text: &str, wildcards: Wildcards) -> Result<(), ChannelError> {
 }
 
 /// A set of channels in KubeMQ's own notation: `*` is one token, a trailing `>` is one token or more.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct ChannelPattern(Arc<str>);
+
+impl TryFrom<String> for ChannelPattern {
+    type Error = ChannelError;
+
+    fn try_from(text: String) -> Result<Self, ChannelError> {
+        Self::parse(&text)
+    }
+}
 
 impl ChannelPattern {
     /// Reads a pattern; a plain name is the pattern of itself.

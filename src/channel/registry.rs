@@ -1,0 +1,160 @@
+//! From the name of a channel to its actor. One registry per shard, shared with the actors that stand in it.
+//!
+//! An actor gives its place back by itself when it leaves or dies, so the registry never holds more than is alive.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Actor;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::actor::ChannelActor;
+use super::handle::OwnSeats;
+use super::metrics::Metrics;
+use super::{Config, Handle, ReserveError};
+use crate::broker::SharedBroker;
+use crate::domain::{Channel, Kind};
+
+/// Room for requests and for channels over all shards.
+#[derive(Clone)]
+pub struct Seats {
+    requests: Arc<Semaphore>,
+    requests_max: usize,
+    channels: Arc<Semaphore>,
+    channels_max: usize,
+}
+
+impl Seats {
+    /// As much room as the configuration gives.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            requests: Arc::new(Semaphore::new(config.requests_pending_max)),
+            requests_max: config.requests_pending_max,
+            channels: Arc::new(Semaphore::new(config.channels_alive_max)),
+            channels_max: config.channels_alive_max,
+        }
+    }
+
+    pub(super) fn take(&self) -> Result<OwnedSemaphorePermit, ReserveError> {
+        Arc::clone(&self.requests)
+            .try_acquire_owned()
+            .map_err(|_| ReserveError::ConnectorFull { limit: self.requests_max })
+    }
+
+    fn take_channel(&self) -> Result<OwnedSemaphorePermit, ReserveError> {
+        Arc::clone(&self.channels)
+            .try_acquire_owned()
+            .map_err(|_| ReserveError::ChannelsFull { limit: self.channels_max })
+    }
+
+    /// Requests in flight over all channels.
+    pub fn requests_pending(&self) -> usize {
+        self.requests_max - self.requests.available_permits()
+    }
+
+    /// Channels that have an actor.
+    pub fn channels_alive(&self) -> usize {
+        self.channels_max - self.channels.available_permits()
+    }
+}
+
+type Name = (Kind, Channel);
+type Table = Rc<RefCell<HashMap<Name, (u64, Handle)>>>;
+
+/// The channels of one shard.
+pub struct Registry {
+    table: Table,
+    seats: Seats,
+    config: Config,
+    broker: SharedBroker,
+    gateway_buffer: Duration,
+    generation: u64,
+}
+
+impl Registry {
+    /// An empty registry whose actors ask `broker`.
+    pub fn new(seats: Seats, config: Config, broker: SharedBroker, gateway_buffer: Duration) -> Self {
+        Self { table: Table::default(), seats, config, broker, gateway_buffer, generation: 0 }
+    }
+
+    /// The actor of a channel, started on this thread when there is none or the last one has died.
+    ///
+    /// # Errors
+    /// When there is no room for another channel.
+    pub fn handle(&mut self, kind: Kind, channel: &Channel) -> Result<Handle, ReserveError> {
+        let name = (kind, channel.clone());
+        if let Some((_, handle)) = self.table.borrow().get(&name)
+            && handle.is_alive()
+        {
+            return Ok(handle.clone());
+        }
+        let permit = self.seats.take_channel()?;
+        self.generation += 1;
+        let seat = Seat::new(&self.table, name.clone(), self.generation, permit);
+        let own_seats = OwnSeats::new(self.config.requests_pending_per_channel_max);
+        let address = ChannelActor::new(
+            kind,
+            channel.clone(),
+            self.broker.clone(),
+            self.gateway_buffer,
+            &self.config,
+            own_seats.clone(),
+            seat,
+        )
+        .start();
+        let handle = Handle { channel: channel.clone(), address, own_seats, seats: self.seats.clone() };
+        self.table.borrow_mut().insert(name, (self.generation, handle.clone()));
+        Ok(handle)
+    }
+
+    /// Every actor that is alive on this shard.
+    pub fn handles(&self) -> Vec<Handle> {
+        self.table.borrow().values().map(|(_, handle)| handle.clone()).collect()
+    }
+}
+
+/// A place in the registry, held by the actor that stands there. Dropping it gives the place back.
+pub(super) struct Seat {
+    table: Table,
+    name: Name,
+    generation: u64,
+    leaving: Leaving,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// How an actor ends.
+#[derive(Clone, Copy, PartialEq)]
+enum Leaving {
+    InOrder,
+    ByDeath,
+}
+
+impl Seat {
+    fn new(table: &Table, name: Name, generation: u64, permit: OwnedSemaphorePermit) -> Self {
+        Metrics::get().alive.increment(1);
+        Self { table: Rc::clone(table), name, generation, leaving: Leaving::ByDeath, _permit: permit }
+    }
+
+    /// Says that the actor leaves by its own will: whoever does not say so has died.
+    pub(super) fn leave_in_order(&mut self) {
+        self.leaving = Leaving::InOrder;
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        Metrics::get().alive.decrement(1);
+        if self.leaving == Leaving::ByDeath {
+            Metrics::get().died.increment(1);
+            tracing::error!(channel = %self.name.1, kind = %self.name.0, "the channel's actor died");
+        }
+        // A successor may stand there already; and a panic may have come while the table was in use.
+        let Ok(mut table) = self.table.try_borrow_mut() else { return };
+        if table.get(&self.name).is_some_and(|(generation, _)| *generation == self.generation) {
+            table.remove(&self.name);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The only place that asks for wall-clock time. Durations are measured with tokio's `Instant`, which a test can pause.
+
+use std::time::SystemTime;
+
+/// The wall-clock time, for texts that people read.
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// A time as RFC 3339 in UTC with milliseconds, the form of every time in an answer.
+pub fn rfc3339(time: SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
+}

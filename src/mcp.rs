@@ -1,0 +1,22 @@
+//! The side agents see: tools, their arguments and their answers.
+//!
+//! One validator for arguments (`tool/`), one mapping from outcome to answer (`answer`), one order of steps (`actor`).
+
+mod actor;
+mod answer;
+mod call;
+mod catalogue;
+mod config;
+mod handle;
+mod journal;
+mod metrics;
+mod progress;
+mod server;
+mod shard;
+mod tool;
+
+pub use call::{Call, Report};
+pub use config::{ChannelRule, Config};
+pub use handle::Handle;
+pub use server::{Agent, Leaving, Reads, SUPPORTED_VERSIONS, Server};
+pub use shard::{Parts, Shards};

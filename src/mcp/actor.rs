@@ -1,0 +1,193 @@
+//! The order of steps of a call, on the thread of its channel.
+//!
+//! ```text
+//! (authorize → validate: before it came here) → look the key up → reserve → claim → ask → settle → answer
+//! ```
+
+use std::time::SystemTime;
+
+use actix::{Actor, Context, Handler, Message, ResponseFuture};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Call, Report, journal};
+use crate::channel::{self, AskError, Asked, Registry, ReserveError};
+use crate::clock;
+use crate::domain::{Cause, Ending, Kind, Outcome, Reply};
+use crate::idempotency::{self, Recorded, Verdict};
+
+/// How long an overloaded connector asks an agent to wait.
+const RETRY_AFTER_OVERLOAD: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Routes calls to the channels of one shard.
+pub struct McpActor {
+    registry: Registry,
+    idempotency: idempotency::Handle,
+    mailbox_messages_max: usize,
+}
+
+impl McpActor {
+    pub(super) fn new(
+        registry: Registry,
+        idempotency: idempotency::Handle,
+        mailbox_messages_max: usize,
+    ) -> Self {
+        Self { registry, idempotency, mailbox_messages_max }
+    }
+}
+
+impl Actor for McpActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(self.mailbox_messages_max);
+    }
+}
+
+/// Runs a call to its end. The end comes also when the agent has left.
+#[derive(Message)]
+#[rtype(result = "Report")]
+pub(super) struct Route {
+    pub call: Call,
+    pub arrived: Instant,
+}
+
+impl Handler<Route> for McpActor {
+    type Result = ResponseFuture<Report>;
+
+    fn handle(&mut self, Route { call, arrived }: Route, _: &mut Self::Context) -> Self::Result {
+        let channel = self.registry.handle(call.request.kind, &call.request.channel);
+        let idempotency = self.idempotency;
+        Box::pin(async move {
+            let mut report = Report {
+                request_id: Some(call.request.id.clone()),
+                timeout: Some(call.request.timeout),
+                ..Report::refused(
+                    call.principal.clone(),
+                    call.tool,
+                    Some(call.request.channel.to_string()),
+                    Ending::new(Cause::Cancelled, ""),
+                )
+            };
+            run(call, channel, idempotency, &mut report).await;
+            report.elapsed = arrived.elapsed();
+            journal::call_ended(&report);
+            report
+        })
+    }
+}
+
+async fn run(
+    call: Call,
+    channel: Result<channel::Handle, ReserveError>,
+    idempotency: idempotency::Handle,
+    report: &mut Report,
+) {
+    let (channel, ticket) = match channel.and_then(|channel| Ok((channel.reserve()?, channel))) {
+        Ok((ticket, channel)) => (channel, ticket),
+        Err(full) => {
+            report.ending = Ending::new(Cause::Overloaded, full.to_string());
+            report.retry_after = Some(RETRY_AFTER_OVERLOAD);
+            return;
+        }
+    };
+    // Read once, before the claim. The report already says cancelled.
+    if call.leave.is_cancelled() {
+        return;
+    }
+    let sent_at = clock::now();
+    match call.request.kind {
+        Kind::Query => {
+            let asked = channel.ask(ticket, call.request, call.leave).await;
+            fill(report, asked, sent_at);
+        }
+        Kind::Command => {
+            let Verdict::Run(claim) = idempotency.claim().await;
+            // From here on the command belongs to the connector, not to its agent.
+            let asked = channel.ask(ticket, call.request, CancellationToken::new()).await;
+            fill(report, asked, sent_at);
+            report.recorded = match idempotency.settle(claim, report.outcome()).await {
+                Recorded::No => false,
+            };
+        }
+    }
+}
+
+fn fill(report: &mut Report, asked: Asked, sent_at: SystemTime) {
+    report.ending = ending(&asked);
+    report.reply = asked.ok();
+    if report.outcome() != Outcome::NotSent {
+        report.first_sent_at = Some(sent_at);
+    }
+}
+
+fn ending(asked: &Asked) -> Ending {
+    match asked {
+        Ok(Reply { executed: true, error, .. }) => Ending::new(Cause::Completed, error),
+        Ok(Reply { executed: false, error, .. }) => Ending::new(Cause::Rejected, error),
+        Err(error) => Ending::new(error.cause(), detail(error)),
+    }
+}
+
+fn detail(error: &AskError) -> String {
+    use crate::broker::Fault;
+    match error {
+        // The cause's own sentence already says what kind of fault it was.
+        AskError::Broker(
+            Fault::ConnectionLost(text)
+            | Fault::Failed(text)
+            | Fault::ReplyInvalid(text)
+            | Fault::Unavailable(text)
+            | Fault::Refused(text),
+        ) => text.clone(),
+        AskError::Broker(Fault::TimedOut) => String::new(),
+        AskError::Broker(Fault::ReplyTooLarge { size: Some(size), limit }) => {
+            format!("the reply has {size} bytes and the limit is {limit} (broker.reply_bytes_max)")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Answers as soon as the actor takes its mail: what readiness asks.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct AreYouThere;
+
+impl Handler<AreYouThere> for McpActor {
+    type Result = ();
+
+    fn handle(&mut self, _: AreYouThere, _: &mut Self::Context) {}
+}
+
+/// Gives the doors of all channels that are alive on this shard.
+#[derive(Message)]
+#[rtype(result = "Vec<channel::Handle>")]
+pub(super) struct Channels;
+
+impl Handler<Channels> for McpActor {
+    type Result = Vec<channel::Handle>;
+
+    fn handle(&mut self, _: Channels, _: &mut Self::Context) -> Self::Result {
+        self.registry.handles()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::Fault;
+
+    #[test]
+    fn an_oversized_reply_names_both_sizes() {
+        let asked = Err(AskError::Broker(Fault::ReplyTooLarge { size: Some(2_000), limit: 1_000 }));
+        let ending = ending(&asked);
+        assert_eq!(ending.cause, Cause::ReplyTooLarge);
+        assert!(ending.detail.contains("2000 bytes") && ending.detail.contains("1000"));
+    }
+
+    #[test]
+    fn an_error_text_beside_executed_is_passed_on() {
+        let reply = Reply { executed: true, error: "low stock".into(), ..Reply::default() };
+        assert_eq!(ending(&Ok(reply)), Ending::new(Cause::Completed, "low stock"));
+    }
+}

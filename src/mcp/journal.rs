@@ -1,0 +1,32 @@
+//! One log line and one count per call, wherever it ended.
+//!
+//! Never a body, a tag or a metadata text: those are the agent's.
+
+use super::Report;
+use super::metrics::Metrics;
+use crate::domain::{Cause, Outcome};
+
+/// Notes the end of a call. Called exactly once per call.
+pub fn call_ended(report: &Report) {
+    let seconds = report.elapsed.as_secs_f64();
+    Metrics::get().call_ended(report.tool, report.cause(), seconds);
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                tool = report.tool.as_str(),
+                channel = report.channel_text(),
+                principal = report.principal.as_str(),
+                request_id = report.request_id.as_ref().map_or("", |id| id.as_str()),
+                outcome = report.outcome().as_str(),
+                cause = report.cause().as_str(),
+                elapsed_seconds = seconds,
+                "call ended"
+            )
+        };
+    }
+    match (report.outcome(), report.cause()) {
+        (_, Cause::Internal(_)) => line!(error),
+        (Outcome::Unknown, _) | (_, Cause::BrokerUnavailable) => line!(warn),
+        _ => line!(info),
+    }
+}

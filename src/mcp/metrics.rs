@@ -1,0 +1,57 @@
+//! What an operator sees of the calls: how many, how they ended, how long they took.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use metrics::{Counter, Histogram, Unit, counter, describe_counter, describe_histogram, histogram};
+
+use crate::domain::{Cause, Tool};
+
+/// Upper bounds of the duration histogram in seconds: from below a millisecond to beyond the longest call (310 s).
+pub const DURATION_BUCKETS: [f64; 16] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 320.0];
+
+/// The name of the duration histogram.
+pub const DURATION_NAME: &str = "kubemq_mcp_call_duration_seconds";
+
+/// The series of all calls. The labels come from enums, so there are never more.
+pub struct Metrics {
+    calls: HashMap<(Tool, Cause), Counter>,
+    durations: HashMap<Tool, Histogram>,
+    /// McpActors that died and were rebuilt.
+    pub rebuilt: Counter,
+}
+
+static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
+    describe_counter!("kubemq_mcp_calls_total", "Calls that ended, by tool, kind and cause.");
+    describe_histogram!(DURATION_NAME, Unit::Seconds, "Time from a call's arrival to its end, by tool.");
+    describe_counter!("kubemq_mcp_shards_rebuilt_total", "Routing actors that died and were rebuilt.");
+    let mut calls = HashMap::new();
+    let mut durations = HashMap::new();
+    for tool in Tool::ALL {
+        for cause in Cause::ALL {
+            let counter = counter!(
+                "kubemq_mcp_calls_total",
+                "tool" => tool.as_str(),
+                "kind" => tool.kind().as_str(),
+                "cause" => cause.as_str(),
+            );
+            calls.insert((tool, cause), counter);
+        }
+        durations.insert(tool, histogram!(DURATION_NAME, "tool" => tool.as_str()));
+    }
+    Metrics { calls, durations, rebuilt: counter!("kubemq_mcp_shards_rebuilt_total") }
+});
+
+impl Metrics {
+    /// The one set of series of this process. Ask for it after the recorder is installed.
+    pub fn get() -> &'static Self {
+        &METRICS
+    }
+
+    /// Counts a call that ended.
+    pub fn call_ended(&self, tool: Tool, cause: Cause, seconds: f64) {
+        self.calls[&(tool, cause)].increment(1);
+        self.durations[&tool].record(seconds);
+    }
+}
