@@ -4,5 +4,6 @@ pub mod broker;
 pub mod channel;
 pub mod clock;
 pub mod domain;
+pub mod http;
 pub mod idempotency;
 pub mod mcp;

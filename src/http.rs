@@ -1,0 +1,19 @@
+//! The listener: `/mcp` for agents, `/healthz`, `/readyz` and `/metrics` for operators.
+//!
+//! Every request gets an answer in JSON that says what was wrong, and every wait on a client has a limit.
+
+mod compat;
+mod config;
+mod fault;
+mod front;
+mod guard;
+mod listener;
+mod metrics;
+mod ops;
+mod router;
+
+pub use config::{AdminConfig, Config};
+pub use front::Front;
+pub use listener::{BindError, Listener};
+pub use ops::{Ops, Readiness};
+pub use router::{admin_router, router};

@@ -1,0 +1,168 @@
+//! `/mcp`: reads a request within its limits, hands it to rmcp, and sees that the answer is one every client reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+
+use super::Config;
+use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
+use super::fault::{Fault, INVALID_REQUEST, PARSE_ERROR};
+use super::guard::Guard;
+use super::metrics::Metrics;
+use crate::mcp::{Agent, Leaving, Server};
+
+/// The endpoint; a clone is a few counts.
+#[derive(Clone)]
+pub struct Front {
+    service: StreamableHttpService<Server, NeverSessionManager>,
+    guard: Arc<Guard>,
+    body_bytes_max: usize,
+    body_patience: Duration,
+}
+
+impl Front {
+    /// The endpoint in front of `server`.
+    pub fn new(server: Server, config: &Config) -> Self {
+        let mut rmcp = StreamableHttpServerConfig::default();
+        rmcp.legacy_session_mode = false;
+        rmcp.json_response = true;
+        // Host and Origin are checked in `guard`, before every route and with answers in JSON; the size here.
+        rmcp.allowed_hosts = Vec::new();
+        rmcp.max_request_body_bytes = config.body_bytes_max;
+        let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), rmcp);
+        Self {
+            service,
+            guard: Arc::new(Guard::new(&config.allowed_hosts, &config.allowed_origins)),
+            body_bytes_max: config.body_bytes_max,
+            body_patience: Duration::from_secs(config.body_seconds),
+        }
+    }
+
+    /// The check of `Host` and `Origin`.
+    pub(super) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Answers one message whose transport is not HTTP. `headers` are those that HTTP would have carried.
+    pub async fn exchange(&self, headers: HeaderMap, body: Bytes, agent: Agent) -> Response<Body> {
+        let mut request = Request::new(());
+        *request.method_mut() = Method::POST;
+        *request.headers_mut() = headers;
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, "application/json".parse().expect("a plain header"));
+        headers.insert(header::HOST, "localhost".parse().expect("a plain header"));
+        self.answer(request, body, agent).await
+    }
+
+    async fn answer(&self, request: Request<()>, body: Bytes, agent: Agent) -> Response<Body> {
+        let (mut parts, ()) = request.into_parts();
+        let asked = parts.headers.clone();
+        parts.headers.insert(header::ACCEPT, ACCEPT_BOTH);
+        parts.extensions.insert(agent);
+        let response = self.service.handle(Request::from_parts(parts, Full::new(body.clone()))).await;
+        let (mut parts, answered) = response.into_parts();
+        let failed = parts.status.is_client_error() || parts.status.is_server_error();
+        let json = parts.headers.get(header::CONTENT_TYPE).is_some_and(|media| media == "application/json");
+        if failed && !json {
+            let text = answered.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            let fault = compat::refused(parts.status, &asked, &body, &String::from_utf8_lossy(&text));
+            Metrics::get().requests_refused.increment(1);
+            return self.finish(fault.response(), Some(&asked));
+        }
+        if json && may_initialize(&asked, &body) {
+            let bytes = answered.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            let version = negotiated(&bytes);
+            parts.headers.insert(VERSION_HEADER, compat::answered_version(&asked, version.as_deref()));
+            return self.finish(Response::from_parts(parts, Body::from(bytes)), Some(&asked));
+        }
+        self.finish(Response::from_parts(parts, Body::new(answered)), Some(&asked))
+    }
+
+    /// Adds the headers that every answer has.
+    pub(super) fn finish(&self, mut response: Response<Body>, asked: Option<&HeaderMap>) -> Response<Body> {
+        let none = HeaderMap::new();
+        let asked = asked.unwrap_or(&none);
+        let headers = response.headers_mut();
+        if !headers.contains_key(VERSION_HEADER) {
+            headers.insert(VERSION_HEADER, compat::answered_version(asked, None));
+        }
+        if let Some(session) = compat::echoed_session(asked) {
+            headers.insert(SESSION_HEADER, session);
+        }
+        response
+    }
+}
+
+/// Serves `/mcp`.
+pub(super) async fn serve(State(front): State<Front>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let asked = parts.headers.clone();
+    match read(&front, &parts.method, &asked, body).await {
+        Ok(body) => {
+            let agent = Agent { reads: compat::reads(&asked), leaving: Leaving::CancelsByVersion };
+            front.answer(Request::from_parts(parts, ()), body, agent).await
+        }
+        Err(fault) => {
+            Metrics::get().requests_refused.increment(1);
+            front.finish(fault.response(), Some(&asked))
+        }
+    }
+}
+
+async fn read(front: &Front, method: &Method, headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
+    if method != Method::POST {
+        let message = format!("{method} is not served here; POST one JSON-RPC message");
+        return Err(Fault::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message));
+    }
+    let limit = front.body_bytes_max;
+    let too_large = || {
+        let message = format!("the body is larger than {limit} bytes (http.body_bytes_max)");
+        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message)
+    };
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    if !compat::announces_json(headers) {
+        // KubeMQ's own endpoint answers a parse error here, and its clients look for it.
+        let message = "the Content-Type must be application/json";
+        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, PARSE_ERROR, message));
+    }
+    match tokio::time::timeout(front.body_patience, Limited::new(body, limit).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+        Ok(Err(_)) => {
+            Err(Fault::new(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body ended before its length"))
+        }
+        Err(_) => {
+            let seconds = front.body_patience.as_secs();
+            let message = format!("the body did not come within {seconds}s (http.body_seconds)");
+            Err(Fault::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message))
+        }
+    }
+}
+
+/// Longest body that is searched for a handshake, in bytes: a handshake is far smaller.
+const HANDSHAKE_BYTES_MAX: usize = 65_536;
+
+/// Whether the answer may be that of a handshake. Only then is it read again for the version that was agreed on.
+fn may_initialize(headers: &HeaderMap, body: &[u8]) -> bool {
+    const METHOD: &[u8] = b"\"initialize\"";
+    !headers.contains_key(VERSION_HEADER)
+        && body.len() <= HANDSHAKE_BYTES_MAX
+        && body.windows(METHOD.len()).any(|window| window == METHOD)
+}
+
+fn negotiated(answer: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(answer).ok()?;
+    value["result"]["protocolVersion"].as_str().map(str::to_owned)
+}

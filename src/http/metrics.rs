@@ -1,0 +1,39 @@
+//! What an operator sees of the listener.
+
+use std::sync::LazyLock;
+
+use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+
+/// The figures of the listener.
+pub struct Metrics {
+    /// Connections open.
+    pub connections: Gauge,
+    /// Connections closed at once because the limit was reached.
+    pub connections_refused: Counter,
+    /// Requests that got no further than HTTP.
+    pub requests_refused: Counter,
+}
+
+static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
+    describe_gauge!("kubemq_mcp_http_connections", "HTTP connections open.");
+    describe_counter!(
+        "kubemq_mcp_http_connections_refused_total",
+        "HTTP connections closed at once, http.connections_max reached."
+    );
+    describe_counter!(
+        "kubemq_mcp_http_requests_refused_total",
+        "Requests refused before they were read as MCP."
+    );
+    Metrics {
+        connections: gauge!("kubemq_mcp_http_connections"),
+        connections_refused: counter!("kubemq_mcp_http_connections_refused_total"),
+        requests_refused: counter!("kubemq_mcp_http_requests_refused_total"),
+    }
+});
+
+impl Metrics {
+    /// The one set of series of this process. Ask for it after the recorder is installed.
+    pub fn get() -> &'static Self {
+        &METRICS
+    }
+}

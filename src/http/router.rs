@@ -1,0 +1,44 @@
+//! Which path is served by whom.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use axum::routing::{any, get};
+
+use super::fault::{Fault, INVALID_REQUEST};
+use super::front::{self, Front};
+use super::guard;
+use super::ops::{self, Ops};
+
+/// The routes of `server.listen`. Health and metrics are among them unless they have an address of their own.
+pub fn router(front: Front, ops: Option<Ops>) -> Router {
+    let mut router = Router::new().route("/mcp", any(front::serve));
+    router = router.fallback(unknown_path);
+    let guarded = router.with_state(front.clone());
+    let all = match ops {
+        Some(ops) => guarded.merge(operator_routes(ops)),
+        None => guarded,
+    };
+    all.layer(from_fn_with_state(front, guard::checked))
+}
+
+/// The routes of `admin.listen`: scrapers and probes come by address, so any `Host` is answered here.
+pub fn admin_router(ops: Ops) -> Router {
+    operator_routes(ops)
+}
+
+fn operator_routes(ops: Ops) -> Router {
+    Router::new()
+        .route("/healthz", get(ops::healthz))
+        .route("/readyz", get(ops::readyz))
+        .route("/metrics", get(ops::metrics))
+        .with_state(ops)
+}
+
+async fn unknown_path(State(front): State<Front>, uri: Uri) -> Response {
+    let path: String = uri.path().chars().take(80).collect();
+    let message = format!("nothing is served at {path}; the endpoint is /mcp");
+    front.finish(Fault::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).response(), None)
+}
