@@ -1,0 +1,5 @@
+//! One actor per channel.
+
+mod config;
+
+pub use config::Config;

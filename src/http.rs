@@ -1,0 +1,5 @@
+//! The listener.
+
+mod config;
+
+pub use config::{AdminConfig, Config};

@@ -1,0 +1,5 @@
+//! The side agents see.
+
+mod config;
+
+pub use config::{ChannelRule, Config};
