@@ -3,12 +3,17 @@
 //! Every failure is exactly one [`Fault`], and only [`Fault::Unavailable`] and [`Fault::Refused`] say that nothing
 //! was executed: that is an allow-list of error shapes, each provoked by a test. Everything else is unknown.
 
+mod config;
+mod secret;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
 use crate::domain::{Cause, Reply, Request};
+
+pub use config::Config;
 
 /// A KubeMQ broker that takes requests.
 pub trait Broker: Send + Sync + 'static {

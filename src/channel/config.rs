@@ -1,18 +1,18 @@
-//! The limits on what is in flight.
+//! The limits of what waits for replies.
 
 use serde::Deserialize;
 
-/// Section `[channel]` of the configuration.
+/// The section `[channel]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Requests in flight over all channels.
+    /// Requests that wait for a reply, over all channels.
     pub requests_pending_max: usize,
-    /// Requests in flight on one channel.
+    /// Requests that wait for a reply on one channel.
     pub requests_pending_per_channel_max: usize,
-    /// Channels with an actor of their own at one time.
+    /// Channels that are kept alive.
     pub channels_alive_max: usize,
-    /// Seconds without work after which a channel's actor leaves.
+    /// How long a channel without work is kept.
     pub idle_seconds: u64,
 }
 
@@ -20,7 +20,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             requests_pending_max: 20_000,
-            requests_pending_per_channel_max: 4_096,
+            requests_pending_per_channel_max: 4096,
             channels_alive_max: 20_000,
             idle_seconds: 300,
         }

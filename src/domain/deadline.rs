@@ -25,11 +25,11 @@ impl Timeout {
     ///
     /// # Errors
     /// Nothing below one second is a timeout.
-    pub fn capped_at(asked_seconds: u64, cap_seconds: u32) -> Result<Self, TimeoutError> {
+    pub fn capped_at(asked_seconds: u64, cap_seconds: u64) -> Result<Self, TimeoutError> {
         if asked_seconds == 0 {
             return Err(TimeoutError);
         }
-        let cap = u64::from(cap_seconds.max(1)).min(TIMEOUT_SECONDS_MAX);
+        let cap = cap_seconds.clamp(1, TIMEOUT_SECONDS_MAX);
         let seconds = u32::try_from(asked_seconds.min(cap)).expect("the cap is below u32::MAX");
         Ok(Self { seconds, capped: asked_seconds > cap })
     }
@@ -67,9 +67,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_effective_timeout_is_the_smallest_of_the_three(asked in 1u64.., cap in 1u32..1000) {
+        fn the_effective_timeout_is_the_smallest_of_the_three(asked in 1u64.., cap in 1u64..1000) {
             let timeout = Timeout::capped_at(asked, cap).unwrap();
-            let smallest = asked.min(u64::from(cap)).min(300);
+            let smallest = asked.min(cap).min(300);
             prop_assert_eq!(u64::from(timeout.seconds()), smallest);
             prop_assert_eq!(timeout.is_capped(), asked > smallest);
         }

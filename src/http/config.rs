@@ -1,35 +1,37 @@
-//! The limits on what a client may hold open.
+//! The options of the listener: who may speak to it, and how much of anything it takes.
 
-use serde::Deserialize;
+use std::net::SocketAddr;
 
-/// Section `[http]` of the configuration.
+use serde::{Deserialize, Deserializer, de};
+
+/// The section `[http]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Values of `Host` that are answered: a name, or a name and a port.
+    /// Values of `Host` that are served; any other is refused.
     pub allowed_hosts: Vec<String>,
-    /// Values of `Origin` that are answered: scheme, host and port, or `:*` for any port.
+    /// Values of `Origin` that are served; `:*` stands for any port.
     pub allowed_origins: Vec<String>,
-    /// Bytes of a request's body.
+    /// Largest body of a request.
     pub body_bytes_max: usize,
-    /// Bytes of a request's headers.
+    /// Largest head of a request.
     pub header_bytes_max: usize,
-    /// Seconds a client has to send its headers.
+    /// How long the head of a request may take to arrive.
     pub header_seconds: u64,
-    /// Seconds a client has to send its body.
+    /// How long the body of a request may take to arrive.
     pub body_seconds: u64,
-    /// Connections open at one time.
+    /// Connections that are open at one time.
     pub connections_max: usize,
-    /// Requests open at one time on one HTTP/2 connection.
+    /// Requests that run on one HTTP/2 connection at one time.
     pub streams_per_connection_max: u32,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let owned = |texts: [&str; 3]| texts.map(str::to_owned).to_vec();
+        let texts = |texts: [&str; 3]| texts.map(String::from).to_vec();
         Self {
-            allowed_hosts: owned(["localhost", "127.0.0.1", "[::1]"]),
-            allowed_origins: owned(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
+            allowed_hosts: texts(["localhost", "127.0.0.1", "[::1]"]),
+            allowed_origins: texts(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
             body_bytes_max: 4_194_304,
             header_bytes_max: 65_536,
             header_seconds: 10,
@@ -40,10 +42,19 @@ impl Default for Config {
     }
 }
 
-/// Section `[admin]` of the configuration.
+/// The section `[admin]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// An address of their own for health and metrics; empty: they are served beside `/mcp`.
-    pub listen: String,
+    /// An address of their own for health and metrics; without one they are on `server.listen`.
+    #[serde(deserialize_with = "address_or_empty")]
+    pub listen: Option<SocketAddr>,
+}
+
+fn address_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(de::Error::custom)
 }

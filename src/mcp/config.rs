@@ -1,29 +1,29 @@
-//! The limits on what an agent may ask for.
+//! The limits of one tool call, and the rules of single channels.
 
 use serde::Deserialize;
 
 use crate::domain::{Channel, ChannelPattern};
 
-/// Section `[tool]` of the configuration.
+/// The section `[tool]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The longest time a responder gets, in seconds; KubeMQ's `ToolTimeoutSeconds`.
-    pub tool_timeout_seconds: u32,
-    /// Seconds we wait beyond a call's timeout for a broker that stays silent.
-    pub gateway_buffer_seconds: u32,
-    /// Bytes of `body`.
+    /// Longest timeout of a call; a longer one is shortened to it.
+    pub tool_timeout_seconds: u64,
+    /// How long we wait beyond a call's timeout, for a broker that stays silent.
+    pub gateway_buffer_seconds: u64,
+    /// Largest body of a call.
     pub body_bytes_max: usize,
-    /// Bytes of `metadata`.
+    /// Largest metadata of a call.
     pub metadata_bytes_max: usize,
     /// Tags of one call.
     pub tags_max: usize,
-    /// Bytes of a tag's key; the SDK's own limit is 256.
+    /// Longest name of a tag.
     pub tag_key_bytes_max: usize,
-    /// Bytes of a tag's value; the SDK's own limit is 4096.
+    /// Longest value of a tag.
     pub tag_value_bytes_max: usize,
-    /// Seconds between two progress notifications.
-    pub progress_seconds: u32,
+    /// Time between two progress notifications of one call.
+    pub progress_seconds: u64,
 }
 
 impl Default for Config {
@@ -35,24 +35,24 @@ impl Default for Config {
             metadata_bytes_max: 65_536,
             tags_max: 64,
             tag_key_bytes_max: 256,
-            tag_value_bytes_max: 4_096,
+            tag_value_bytes_max: 4096,
             progress_seconds: 1,
         }
     }
 }
 
-/// What is special about some channels: one `[[channels]]` entry. The first whose pattern matches counts.
+/// One entry of `[[channels]]`: what holds on the channels of a pattern. The first entry that matches wins.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelRule {
     /// The channels it is about.
     pub pattern: ChannelPattern,
-    /// Their own cap on a call's timeout, in seconds.
-    pub tool_timeout_seconds: u32,
+    /// Longest timeout of a call on them.
+    pub tool_timeout_seconds: u64,
 }
 
 /// The longest time a responder on `channel` gets, in seconds: the channel's own cap, but never more than the tool's.
-pub(super) fn timeout_cap(config: &Config, rules: &[ChannelRule], channel: &Channel) -> u32 {
+pub(super) fn timeout_cap(config: &Config, rules: &[ChannelRule], channel: &Channel) -> u64 {
     let own = rules.iter().find(|rule| rule.pattern.matches(channel));
     own.map_or(config.tool_timeout_seconds, |rule| rule.tool_timeout_seconds.min(config.tool_timeout_seconds))
 }

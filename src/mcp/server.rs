@@ -134,7 +134,7 @@ impl Server {
         Some(Progress {
             token,
             peer: context.peer.clone(),
-            every: Duration::from_secs(self.inner.config.progress_seconds.into()),
+            every: Duration::from_secs(self.inner.config.progress_seconds),
             what: format!("reply on channel '{}'", request.channel),
             total_seconds: request.timeout.seconds(),
         })

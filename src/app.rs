@@ -1,0 +1,5 @@
+//! The composition root.
+
+mod config;
+
+pub use config::Config;

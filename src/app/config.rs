@@ -1,0 +1,30 @@
+//! The options of the process itself: where it listens, how it stops, how many threads its actors get.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use serde::Deserialize;
+
+/// The section `[server]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The address that agents connect to.
+    pub listen: SocketAddr,
+    /// How long a stop waits for the calls that still run.
+    pub drain_seconds: u64,
+    /// Threads that run the actors.
+    pub shards: usize,
+    /// Messages that may wait for one actor.
+    pub mailbox_messages_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: (Ipv4Addr::LOCALHOST, 9090).into(),
+            drain_seconds: 25,
+            shards: 2,
+            mailbox_messages_max: 4096,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Values that are right alone and wrong together.
+//!
+//! A rule looks only at values that are right: a wrong one is reported already, and what it was meant to be is not
+//! known.
+
+use super::draft::Draft;
+use super::error::Problem;
+use super::value::Value;
+
+/// Pairs of options of which the first may be at most the second.
+const AT_MOST: [(&str, &str); 4] = [
+    ("channel.requests_pending_per_channel_max", "channel.requests_pending_max"),
+    ("tool.body_bytes_max", "http.body_bytes_max"),
+    ("broker.keepalive_timeout_seconds", "broker.keepalive_seconds"),
+    ("broker.ping_timeout_seconds", "broker.ping_seconds"),
+];
+
+/// Options that mean nothing on a connection that is not encrypted.
+const TLS_ONLY: [&str; 4] =
+    ["broker.tls_ca_file", "broker.tls_certificate_file", "broker.tls_key_file", "broker.tls_server_name"];
+
+/// Finds every conflict between the values of a draft.
+pub fn find(draft: &Draft) -> Vec<Problem> {
+    let mut problems: Vec<Problem> =
+        AT_MOST.iter().filter_map(|(smaller, larger)| at_most(draft, smaller, larger)).collect();
+    problems.extend(certificate_without_key(draft));
+    problems.extend(two_tokens(draft));
+    problems.extend(TLS_ONLY.iter().filter_map(|name| tls_is_off(draft, name)));
+    problems.extend(tls_with_embedded(draft));
+    problems.extend(same_address(draft));
+    problems
+}
+
+fn at_most(draft: &Draft, smaller: &str, larger: &str) -> Option<Problem> {
+    let (Value::Integer(value), Value::Integer(limit)) = (draft.value(smaller)?, draft.value(larger)?) else {
+        unreachable!("both options are whole numbers")
+    };
+    if value <= limit {
+        return None;
+    }
+    conflict(
+        draft,
+        &[smaller, larger],
+        format!(
+            "`{smaller}` is {value}, which is more than `{larger}`, {limit}; lower the one or raise the other"
+        ),
+    )
+}
+
+fn certificate_without_key(draft: &Draft) -> Option<Problem> {
+    let names = ["broker.tls_certificate_file", "broker.tls_key_file"];
+    let [certificate, key] = names.map(|name| is_set(draft, name));
+    if certificate? == key? {
+        return None;
+    }
+    conflict(draft, &names, format!("`{}` and `{}` go together; set both or none", names[0], names[1]))
+}
+
+fn two_tokens(draft: &Draft) -> Option<Problem> {
+    let names = ["broker.auth_token", "broker.auth_token_file"];
+    let [token, file] = names.map(|name| is_set(draft, name));
+    if !(token? && file?) {
+        return None;
+    }
+    conflict(draft, &names, format!("`{}` and `{}` are both set; keep one", names[0], names[1]))
+}
+
+/// Silence would be worse than an error here: whoever names a certificate believes that the line is encrypted.
+fn tls_is_off(draft: &Draft, name: &str) -> Option<Problem> {
+    if is_on(draft, "broker.tls")? || !is_set(draft, name)? {
+        return None;
+    }
+    conflict(draft, &[name], format!("`{name}` is set, but `broker.tls` is false; set it to true"))
+}
+
+fn tls_with_embedded(draft: &Draft) -> Option<Problem> {
+    let embedded = draft.value("broker.address")? == Value::Text("embedded".into());
+    if !(embedded && is_on(draft, "broker.tls")?) {
+        return None;
+    }
+    let reason = "`broker.tls` is true, but the embedded broker speaks plain text; set `broker.address`";
+    conflict(draft, &["broker.tls"], reason.into())
+}
+
+fn same_address(draft: &Draft) -> Option<Problem> {
+    let names = ["admin.listen", "server.listen"];
+    let (admin, server) = (draft.value(names[0])?, draft.value(names[1])?);
+    // Port 0 asks the system for a free port, a new one each time.
+    let any_port = matches!(&admin, Value::Text(text) if text.ends_with(":0"));
+    if admin != server || any_port {
+        return None;
+    }
+    conflict(draft, &names, format!("`{}` is the address of `{}`; leave it empty", names[0], names[1]))
+}
+
+fn is_set(draft: &Draft, name: &str) -> Option<bool> {
+    draft.value(name).map(|value| value != Value::Text(String::new()))
+}
+
+fn is_on(draft: &Draft, name: &str) -> Option<bool> {
+    draft.value(name).map(|value| value == Value::Boolean(true))
+}
+
+fn conflict(draft: &Draft, names: &[&str], reason: String) -> Option<Problem> {
+    let place = names.iter().find_map(|name| draft.place(name)).cloned();
+    let place =
+        place.expect("the defaults have no conflict, which a test checks, so one of the values was set");
+    Some(Problem::Conflict { place, reason })
+}

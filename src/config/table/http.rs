@@ -1,0 +1,68 @@
+//! The options of the listener: `[http]` and `[admin]`.
+
+use super::Section;
+use crate::config::rule;
+use crate::config::setting::Setting;
+
+pub static HTTP: Section = Section {
+    name: "http",
+    about: "The listener: who may speak to it, and how much of anything it takes.",
+    settings: &[
+        Setting::list(
+            "http.allowed_hosts",
+            &["localhost", "127.0.0.1", "[::1]"],
+            rule::HOST,
+            1,
+            "Hosts that a request may be addressed to; any other is refused. It keeps web pages from reaching us by a name of their own.",
+        ),
+        Setting::list(
+            "http.allowed_origins",
+            &["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"],
+            rule::ORIGIN,
+            0,
+            "Web pages that may send requests; `:*` stands for any port. An empty list lets no page in; a request without an `Origin` is not from a page.",
+        ),
+        Setting::integer(
+            "http.body_bytes_max",
+            4_194_304,
+            1024..=104_857_600,
+            "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`.",
+        ),
+        Setting::integer("http.header_bytes_max", 65_536, 8192..=1_048_576, "Largest head of a request."),
+        Setting::integer(
+            "http.header_seconds",
+            10,
+            1..=300,
+            "How long the head of a request may take to arrive.",
+        ),
+        Setting::integer(
+            "http.body_seconds",
+            30,
+            1..=300,
+            "How long the body of a request may take to arrive.",
+        ),
+        Setting::integer(
+            "http.connections_max",
+            10_000,
+            1..=1_000_000,
+            "Connections that are open at one time.",
+        ),
+        Setting::integer(
+            "http.streams_per_connection_max",
+            10_000,
+            1..=100_000,
+            "Requests that run on one HTTP/2 connection at one time.",
+        ),
+    ],
+};
+
+pub static ADMIN: Section = Section {
+    name: "admin",
+    about: "Health and metrics.",
+    settings: &[Setting::text(
+        "admin.listen",
+        "",
+        rule::LISTEN_OR_EMPTY,
+        "An address of their own for health and metrics. Empty: they are on `server.listen`.",
+    )],
+};

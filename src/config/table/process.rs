@@ -1,0 +1,55 @@
+//! The options of the process: `[server]` and `[log]`.
+
+use super::Section;
+use crate::config::rule;
+use crate::config::setting::Setting;
+
+pub static SERVER: Section = Section {
+    name: "server",
+    about: "The process: where agents connect, how it stops, how many threads its actors get.",
+    settings: &[
+        Setting::text(
+            "server.listen",
+            "127.0.0.1:9090",
+            rule::LISTEN,
+            "The address that agents connect to. `0.0.0.0:9090` listens on every network; then name the hosts in `http.allowed_hosts`.",
+        ),
+        Setting::integer(
+            "server.drain_seconds",
+            25,
+            0..=300,
+            "How long a stop waits for the calls that still run. Commands still open after that are recorded as in doubt.",
+        ),
+        Setting::integer(
+            "server.shards",
+            2,
+            1..=64,
+            "Threads that run the actors. A channel always lives on the same one.",
+        ),
+        Setting::integer(
+            "server.mailbox_messages_max",
+            4096,
+            16..=1_000_000,
+            "Messages that may wait for one actor. A call that finds no room is told that the connector is overloaded.",
+        ),
+    ],
+};
+
+pub static LOG: Section = Section {
+    name: "log",
+    about: "What the connector writes to standard error.",
+    settings: &[
+        Setting::text(
+            "log.level",
+            "info",
+            rule::FILTER,
+            "What is logged: a level, or directives that give single modules another one.",
+        ),
+        Setting::text(
+            "log.format",
+            "text",
+            rule::FORMAT,
+            "How a line looks: `text` is for people, `json` is one object on each line.",
+        ),
+    ],
+};

@@ -1,0 +1,5 @@
+//! The embedded development broker.
+
+mod config;
+
+pub use config::Config;

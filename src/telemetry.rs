@@ -1,0 +1,5 @@
+//! Tracing and metrics.
+
+mod config;
+
+pub use config::{Config, Format};

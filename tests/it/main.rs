@@ -1,0 +1,3 @@
+//! One integration binary, so that everything links once.
+
+mod config;
