@@ -7,12 +7,8 @@ use metrics::{Counter, Histogram, Unit, counter, describe_counter, describe_hist
 
 use crate::domain::{Cause, Tool};
 
-/// Upper bounds of the duration histogram in seconds: from below a millisecond to beyond the longest call (310 s).
-pub const DURATION_BUCKETS: [f64; 16] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 320.0];
-
 /// The name of the duration histogram.
-pub const DURATION_NAME: &str = "kubemq_mcp_call_duration_seconds";
+const DURATION_NAME: &str = "kubemq_mcp_call_duration_seconds";
 
 /// The series of all calls. The labels come from enums, so there are never more.
 pub struct Metrics {

@@ -1,0 +1,150 @@
+//! One message out, its answers back: with the connector in this process, or with one that runs elsewhere.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
+use sse_stream::SseStream;
+
+use crate::http::Front;
+use crate::mcp::{Agent, Leaving, Reads};
+
+/// How long a connection to the running connector may take. The wait for an answer has no limit here: the connector has.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whom the messages are exchanged with.
+#[derive(Clone)]
+pub enum Exchange {
+    /// The connector in this process.
+    Local(Box<Front>),
+    /// A connector that runs elsewhere.
+    Remote {
+        /// The client with its connections.
+        client: reqwest::Client,
+        /// The address of its endpoint.
+        url: reqwest::Url,
+    },
+}
+
+/// Why the running connector gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// The address is none.
+    #[error("`{url}` is not the URL of a connector, such as http://127.0.0.1:9090/mcp: {reason}")]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nobody answers there.
+    #[error("no connector answers at {url}: start one with `kubemq-mcp serve`, or name another with --connect ({reason})")]
+    Unreachable {
+        /// The address.
+        url: String,
+        /// What the network said.
+        reason: String,
+    },
+    /// The answer broke off.
+    #[error("the answer of the connector broke off: {0}")]
+    Broken(String),
+}
+
+/// The answers to one message, each one JSON text without a line break.
+pub type Answers = BoxStream<'static, Result<String, ExchangeError>>;
+
+impl Exchange {
+    /// With the connector in this process.
+    pub fn local(front: Front) -> Self {
+        Self::Local(Box::new(front))
+    }
+
+    /// With the connector at `url`.
+    ///
+    /// # Errors
+    /// When that is no HTTP address.
+    pub fn remote(url: &str) -> Result<Self, ExchangeError> {
+        let wrong = |reason: String| ExchangeError::Url { url: url.to_owned(), reason };
+        let parsed: reqwest::Url = url.parse().map_err(|error| wrong(format!("{error}")))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(wrong("the scheme must be http or https".to_owned()));
+        }
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_PATIENCE)
+            .build()
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(Self::Remote { client, url: parsed })
+    }
+
+    /// Sends one message. Dropping the answers, or the wait for them, tells the service that the agent has left.
+    ///
+    /// # Errors
+    /// When the running connector cannot be reached.
+    pub async fn send(&self, headers: HeaderMap, line: Bytes) -> Result<Answers, ExchangeError> {
+        match self {
+            Self::Local(front) => {
+                let agent = Agent { reads: Reads::Stream, leaving: Leaving::Cancels };
+                let response = front.exchange(headers, line, agent).await;
+                let (parts, body) = response.into_parts();
+                Ok(answers(parts.status, &parts.headers, body.into_data_stream().map_err(|error| error.to_string())))
+            }
+            Self::Remote { client, url } => {
+                let request = client
+                    .post(url.clone())
+                    .headers(headers)
+                    .header(header::CONTENT_TYPE, "application/json")
+                    .header(header::ACCEPT, "application/json, text/event-stream")
+                    .body(line);
+                let response = request.send().await.map_err(|error| ExchangeError::Unreachable {
+                    url: url.to_string(),
+                    reason: without_url(error),
+                })?;
+                let (status, headers) = (response.status(), response.headers().clone());
+                Ok(answers(status, &headers, response.bytes_stream().map_err(without_url)))
+            }
+        }
+    }
+}
+
+fn without_url(error: reqwest::Error) -> String {
+    // The chain below says what happened; the top only repeats the address.
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&error);
+    while let Some(source) = cause {
+        text = source.to_string();
+        cause = source.source();
+    }
+    text
+}
+
+fn answers<Bodies>(status: StatusCode, headers: &HeaderMap, body: Bodies) -> Answers
+where
+    Bodies: futures_util::Stream<Item = Result<Bytes, String>> + Send + 'static,
+{
+    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if status == StatusCode::ACCEPTED {
+        return futures_util::stream::empty().boxed();
+    }
+    if media.starts_with("text/event-stream") {
+        let events = SseStream::from_byte_stream(body.map_err(std::io::Error::other));
+        return events
+            .map_err(|error| ExchangeError::Broken(error.to_string()))
+            .try_filter_map(|event| async move { Ok(event.data.filter(|data| !data.is_empty())) })
+            .map_ok(one_line)
+            .boxed();
+    }
+    let whole = async move {
+        let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::Broken)?;
+        let text = String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::Broken(error.to_string()))?;
+        Ok(one_line(text))
+    };
+    futures_util::stream::once(whole).try_filter(|text| std::future::ready(!text.is_empty())).boxed()
+}
+
+/// JSON keeps its meaning when the line breaks between its parts go; those in its texts are escaped already.
+fn one_line(text: String) -> String {
+    if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
+}

@@ -1,0 +1,193 @@
+//! Moves lines in and answers out. Every request gets its answer, unless the agent gave it up.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::envelope::{self, Envelope};
+use super::exchange::{Exchange, ExchangeError};
+
+/// Longest line, in bytes: the default of `http.body_bytes_max`.
+const LINE_BYTES_MAX: u64 = 4_194_304;
+
+/// Requests in flight; a further line is read when one of them has ended.
+const REQUESTS_MAX: usize = 4_096;
+
+/// Answers that wait for standard output.
+const ANSWERS_WAITING_MAX: usize = 256;
+
+/// What the requests in flight share.
+#[derive(Clone)]
+struct Shared {
+    exchange: Exchange,
+    answers: mpsc::Sender<String>,
+    agreed: Arc<Mutex<Option<String>>>,
+    in_flight: Arc<Mutex<HashMap<String, CancellationToken>>>,
+}
+
+/// Serves until the input ends. What is in flight then is given up, as a client that leaves does.
+///
+/// # Errors
+/// When the input or the output fails.
+pub async fn run<Input, Output>(exchange: Exchange, input: Input, output: Output) -> std::io::Result<()>
+where
+    Input: AsyncRead + Unpin,
+    Output: AsyncWrite + Unpin + Send + 'static,
+{
+    let (answers, waiting) = mpsc::channel(ANSWERS_WAITING_MAX);
+    let writer = tokio::spawn(write(waiting, output));
+    let shared = Shared { exchange, answers, agreed: Arc::default(), in_flight: Arc::default() };
+    let room = Arc::new(Semaphore::new(REQUESTS_MAX));
+    let mut requests = JoinSet::new();
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line).await?;
+        if read == 0 {
+            break;
+        }
+        while requests.try_join_next().is_some() {}
+        if u64::try_from(line.len()).is_ok_and(|length| length > LINE_BYTES_MAX) && line.last() != Some(&b'\n') {
+            skip_line(&mut input).await?;
+            let message = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+            shared.answer(envelope::refusal(-32600, &message, None).to_string()).await;
+            continue;
+        }
+        let agreed = shared.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match envelope::read(&line, agreed.as_deref()) {
+            Envelope::Blank => {}
+            Envelope::Unreadable(answer) => shared.answer(answer.to_string()).await,
+            Envelope::Cancelled(id) => shared.give_up(&id),
+            Envelope::Message { id, headers, handshake } => {
+                let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+                let (worker, body) = (shared.clone(), Bytes::copy_from_slice(&line));
+                let given_up = shared.note(id.as_ref());
+                let work = async move {
+                    tokio::select! {
+                        () = given_up.cancelled() => {}
+                        () = worker.serve(id.as_ref(), headers, body, handshake) => worker.forget(id.as_ref()),
+                    }
+                    drop(permit);
+                };
+                if handshake {
+                    // What follows a handshake carries its version, so it waits for it.
+                    work.await;
+                } else {
+                    requests.spawn(work);
+                }
+            }
+        }
+    }
+    requests.shutdown().await;
+    drop(shared);
+    writer.await.map_err(std::io::Error::other)?
+}
+
+impl Shared {
+    async fn serve(&self, id: Option<&Value>, headers: axum::http::HeaderMap, body: Bytes, handshake: bool) {
+        let sent = self.exchange.send(headers, body).await;
+        let told = match sent {
+            Ok(mut answers) => {
+                let mut last = Ok(());
+                while let Some(answer) = answers.next().await {
+                    match answer {
+                        Ok(answer) => {
+                            if handshake {
+                                self.agree(&answer);
+                            }
+                            self.answer(answer).await;
+                        }
+                        Err(error) => last = Err(error),
+                    }
+                }
+                last
+            }
+            Err(error) => Err(error),
+        };
+        if let (Err(error), Some(id)) = (told, id) {
+            self.fail(&error, id).await;
+        }
+    }
+
+    async fn fail(&self, error: &ExchangeError, id: &Value) {
+        tracing::warn!(%error, "a request got no answer");
+        self.answer(envelope::refusal(-32603, &error.to_string(), Some(id)).to_string()).await;
+    }
+
+    async fn answer(&self, answer: String) {
+        // The writer is gone only when standard output is closed, and then nobody reads.
+        let _ = self.answers.send(answer).await;
+    }
+
+    fn agree(&self, answer: &str) {
+        let version = serde_json::from_str::<Value>(answer)
+            .ok()
+            .and_then(|answer| answer["result"]["protocolVersion"].as_str().map(str::to_owned));
+        if version.is_some() {
+            *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = version;
+        }
+    }
+
+    /// Makes the request one that can be given up.
+    fn note(&self, id: Option<&Value>) -> CancellationToken {
+        let given_up = CancellationToken::new();
+        if let Some(id) = id {
+            self.in_flight().insert(id.to_string(), given_up.clone());
+        }
+        given_up
+    }
+
+    fn forget(&self, id: Option<&Value>) {
+        if let Some(id) = id {
+            self.in_flight().remove(&id.to_string());
+        }
+    }
+
+    fn give_up(&self, id: &Value) {
+        // Unknown or finished: ignored, as the protocol says.
+        if let Some(given_up) = self.in_flight().remove(&id.to_string()) {
+            given_up.cancel();
+        }
+    }
+
+    fn in_flight(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn skip_line<Input: AsyncRead + Unpin>(input: &mut BufReader<Input>) -> std::io::Result<()> {
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(available.len(), |index| index + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+async fn write<Output: AsyncWrite + Unpin>(
+    mut answers: mpsc::Receiver<String>,
+    mut output: Output,
+) -> std::io::Result<()> {
+    while let Some(mut answer) = answers.recv().await {
+        answer.push('\n');
+        output.write_all(answer.as_bytes()).await?;
+        if answers.is_empty() {
+            output.flush().await?;
+        }
+    }
+    output.flush().await
+}
