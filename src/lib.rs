@@ -1,4 +1,5 @@
 //! Lets AI agents call the services behind a KubeMQ cluster. The map of the crate; `docs/ARCHITECTURE.md` walks it.
 
 pub mod broker;
+pub mod clock;
 pub mod domain;
