@@ -3,8 +3,34 @@
 //! Every failure is exactly one [`Fault`], and only [`Fault::Unavailable`] and [`Fault::Refused`] say that nothing
 //! was executed: that is an allow-list of error shapes, each provoked by a test. Everything else is unknown.
 
+mod address;
+mod answering;
+mod backoff;
+mod client;
 mod config;
+mod credential;
+mod endpoint;
+mod error;
+mod fault;
+mod gate;
+mod health;
+mod kubemq;
+mod link;
+mod responder;
 mod secret;
+mod subscription;
+mod symptom;
+mod tls;
+
+pub use address::{Address, AddressError};
+pub use config::{Config, Place};
+pub use error::ConfigError;
+pub use gate::LinkState;
+pub use responder::{Answer, Asked, Handler, IN_FLIGHT_MAX, Responder, Subscription};
+pub use secret::Secret;
+pub use tls::install_crypto_provider;
+
+pub use self::kubemq::KubemqBroker;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +38,6 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use crate::domain::{Cause, Reply, Request};
-
-pub use config::Config;
 
 /// A KubeMQ broker that takes requests.
 pub trait Broker: Send + Sync + 'static {
@@ -58,7 +82,7 @@ pub enum Fault {
     ReplyTooLarge {
         /// The size of the reply.
         size: Option<usize>,
-        /// The limit, `broker.message_bytes_max`.
+        /// The limit, `broker.reply_bytes_max`.
         limit: usize,
     },
     /// A reply came that cannot be read.
