@@ -55,6 +55,13 @@ impl Seats {
         self.requests_max - self.requests.available_permits()
     }
 
+    /// Waits until nothing is in flight. Nobody else gets room while it waits at the head of the line.
+    pub async fn all_free(&self) {
+        let all = u32::try_from(self.requests_max).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        let _ = self.requests.acquire_many(all).await;
+    }
+
     /// Channels that have an actor.
     pub fn channels_alive(&self) -> usize {
         self.channels_max - self.channels.available_permits()

@@ -1,0 +1,46 @@
+//! The two responders of `--demo`: they answer the published examples.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use crate::broker::{self, Address, Answer, Asked, IN_FLIGHT_MAX, Responder, Subscription};
+use crate::domain::{Channel, Kind};
+
+/// The channel that takes commands.
+const COMMANDS: &str = "example-commands";
+/// The channel that answers queries.
+const QUERIES: &str = "example-queries";
+/// The payload that the published example shows.
+const QUERY_ANSWER: &str = r#"{"data":"query response payload from subscriber"}"#;
+
+/// Starts both and waits until they are subscribed.
+pub async fn responders(
+    config: &broker::Config,
+    addresses: &[Address],
+) -> Result<Vec<Responder>, broker::ConfigError> {
+    let mut responders = Vec::new();
+    for (kind, name) in [(Kind::Command, COMMANDS), (Kind::Query, QUERIES)] {
+        let mut config = config.clone();
+        config.client_id = format!("{}-demo", config.client_id);
+        let subscription = Subscription {
+            kind,
+            channel: Channel::parse(name).expect("a fixed name is valid"),
+            group: "demo".into(),
+            in_flight_max: IN_FLIGHT_MAX,
+        };
+        let handler = Arc::new(|asked| std::future::ready(answer(&asked)).boxed());
+        let responder = Responder::start(&config, addresses.to_vec(), subscription, handler)?;
+        responder.ready().await;
+        responders.push(responder);
+    }
+    Ok(responders)
+}
+
+fn answer(asked: &Asked) -> Answer {
+    let body = match asked.kind {
+        Kind::Command => Vec::new(),
+        Kind::Query => QUERY_ANSWER.into(),
+    };
+    Answer { executed: true, body, ..Answer::default() }
+}

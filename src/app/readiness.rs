@@ -1,0 +1,68 @@
+//! Whether the connector can do its work: what `/readyz` and the broker's gauge say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use metrics::{counter, describe_counter, describe_gauge, gauge};
+
+use crate::broker::{Address, KubemqBroker, LinkState};
+use crate::http::{Ops, Readiness};
+use crate::mcp;
+use crate::telemetry::Figures;
+
+/// An actor that takes longer than this to take its mail is not well.
+const ACTOR_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where the operator's endpoints get their answers.
+pub fn ops(
+    broker: &Arc<KubemqBroker>,
+    addresses: &[Address],
+    door: mcp::Handle,
+    note: Option<&'static str>,
+    figures: Figures,
+) -> Ops {
+    let (link, addresses) = (broker.link(), listed(addresses));
+    let readiness = move || {
+        let (link, addresses, door) = (link.clone(), addresses.clone(), door.clone());
+        async move {
+            let (broker_up, broker_detail) = match &*link.borrow() {
+                LinkState::Up { info } => (true, format!("KubeMQ {} on {}", info.version, info.host)),
+                LinkState::Down { reason, .. } => (false, reason.clone()),
+            };
+            let actors_answer = door.answers(ACTOR_PATIENCE).await;
+            let ready = broker_up && actors_answer;
+            Readiness { ready, broker_up, broker: addresses, broker_detail, actors_answer, note }
+        }
+        .boxed()
+    };
+    Ops { readiness: Arc::new(readiness), metrics: Arc::new(move || figures.render()) }
+}
+
+/// Keeps the broker's series true until the broker is stopped, and logs its ups and downs.
+pub async fn watch(broker: Arc<KubemqBroker>) {
+    describe_gauge!("kubemq_mcp_broker_up", "1 while the broker answers pings, 0 otherwise.");
+    describe_counter!("kubemq_mcp_broker_reconnects_total", "How often the broker was found again after a loss.");
+    let mut link = broker.link();
+    loop {
+        match &*link.borrow_and_update() {
+            LinkState::Up { info } => {
+                gauge!("kubemq_mcp_broker_up").set(1.0);
+                tracing::info!(address = %info.address, version = %info.version, "the broker is up");
+            }
+            LinkState::Down { reason, .. } => {
+                gauge!("kubemq_mcp_broker_up").set(0.0);
+                tracing::warn!(%reason, "the broker is down");
+            }
+        }
+        counter!("kubemq_mcp_broker_reconnects_total").absolute(broker.reconnects());
+        if link.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Addresses as one text.
+pub fn listed(addresses: &[Address]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,139 @@
+//! The command line: one file per subcommand.
+
+mod broker;
+mod call;
+mod check;
+mod demo;
+mod respond;
+mod serve;
+mod signal;
+pub mod stdio;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::app::Demo;
+use crate::config::{Config, Flag, Sources};
+use crate::telemetry;
+
+/// Lets AI agents call the services behind a KubeMQ cluster.
+#[derive(Debug, Parser)]
+#[command(name = "kubemq-mcp", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve agents over HTTP.
+    Serve(serve::Args),
+    /// Serve one agent over standard input and output, alone or in front of a running `serve`.
+    Stdio(stdio::Args),
+    /// Run the embedded development broker alone.
+    Broker(broker::Args),
+    /// Read the configuration, reach the broker, say what was found.
+    Check(check::Args),
+    /// Call a tool, as an agent would.
+    Call(call::Args),
+    /// Answer the requests of a channel, as a service would.
+    Respond(respond::Args),
+    /// Start everything on free ports and show a query, a command, a rejection and a timeout.
+    Demo(demo::Args),
+}
+
+/// Options that every subcommand with a configuration has.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// The configuration; ./config.toml when there is one and none is named.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How a line of the log looks.
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+    /// What is logged: error, warn, info, debug, trace, or a filter.
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// Says what failed and what would help; `main` prints it.
+pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Serve(args) => serve::run(args).await,
+        Command::Stdio(args) => stdio::run(args).await,
+        Command::Broker(args) => broker::run(args).await,
+        Command::Check(args) => check::run(args).await,
+        Command::Call(args) => call::run(args, &mut std::io::stdout()).await,
+        Command::Respond(args) => respond::run(args).await,
+        Command::Demo(args) => demo::run(args).await,
+    }
+}
+
+/// Prints why it failed, each cause once, and gives the exit status for it.
+pub fn failed(error: &anyhow::Error) -> ExitCode {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    // Without standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "kubemq-mcp: {text}");
+    ExitCode::FAILURE
+}
+
+/// Writes a line for the person at the terminal.
+fn say(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// The flags that were given, as options.
+fn flags<const COUNT: usize>(given: [(&'static str, &'static str, Option<String>); COUNT]) -> Vec<Flag> {
+    let flag = |(key, name, value): (_, _, Option<_>)| Some(Flag { key, name, value: value? });
+    given.into_iter().filter_map(flag).collect()
+}
+
+fn demo_flag(given: bool) -> Demo {
+    if given { Demo::Added } else { Demo::Absent }
+}
+
+/// Reads the configuration from its three sources and installs the log.
+fn load(common: &Common, flags: Vec<Flag>) -> anyhow::Result<Config> {
+    let config = read(common, flags)?;
+    telemetry::install_log(&config.log)?;
+    Ok(config)
+}
+
+/// Installs the log for a subcommand that needs nothing else of the configuration.
+fn install_log(common: &Common, flags: &[Flag]) -> anyhow::Result<()> {
+    load(common, flags.to_vec()).map(drop)
+}
+
+fn read(common: &Common, mut flags: Vec<Flag>) -> anyhow::Result<Config> {
+    let format = common.log_format.map(|format| match format {
+        LogFormat::Text => "text".to_owned(),
+        LogFormat::Json => "json".to_owned(),
+    });
+    flags.extend(self::flags([
+        ("log.format", "--log-format", format),
+        ("log.level", "--log-level", common.log_level.clone()),
+    ]));
+    let sources = Sources { file: common.config.clone(), environment: std::env::vars_os(), flags };
+    Ok(Config::load(sources)?)
+}

@@ -1,0 +1,71 @@
+//! `kubemq-mcp check`: reads the configuration, reaches the broker, says in plain lines what it found.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::net::TcpListener;
+
+use super::{Common, say};
+use crate::broker::{Address, Broker, KubemqBroker, Place, install_crypto_provider};
+use crate::config::Config;
+
+/// Options of `check`.
+#[derive(Debug, Parser)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// The broker: `embedded`, or HOST:PORT, or several of them, comma-separated.
+    #[arg(long, value_name = "embedded|HOST:PORT")]
+    broker: Option<String>,
+}
+
+/// Runs the subcommand; the exit status is 0 when a connector could start and work.
+///
+/// # Errors
+/// When the configuration cannot be read.
+pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
+    say("configuration: well")?;
+    install_crypto_provider();
+    let mut well = true;
+    for (name, address) in addresses(&config) {
+        well &= free(name, address).await?;
+    }
+    match config.broker.place()? {
+        Place::Embedded => well &= free("the embedded broker (embedded.listen)", config.embedded.listen).await?,
+        Place::At(addresses) => {
+            for address in addresses {
+                well &= reach(&config, address).await?;
+            }
+        }
+    }
+    say(if well { "all well" } else { "not well: see above" })?;
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn addresses(config: &Config) -> Vec<(&'static str, SocketAddr)> {
+    let mut addresses = vec![("agents (server.listen)", config.server.listen)];
+    addresses.extend(config.admin.listen.map(|address| ("health and metrics (admin.listen)", address)));
+    addresses
+}
+
+async fn free(name: &str, address: SocketAddr) -> std::io::Result<bool> {
+    match TcpListener::bind(address).await {
+        Ok(_) => say(&format!("address for {name}: {address} is free")).map(|()| true),
+        Err(error) => say(&format!("address for {name}: {address} cannot be taken: {error}")).map(|()| false),
+    }
+}
+
+async fn reach(config: &Config, address: Address) -> anyhow::Result<bool> {
+    let text = address.to_string();
+    let broker = KubemqBroker::connect(&config.broker, vec![address]).await?;
+    let found = broker.ping().await;
+    broker.stop().await;
+    let well = found.is_ok();
+    say(&match found {
+        Ok(info) => format!("broker {text}: KubeMQ {} on {} answers", info.version, info.host),
+        Err(fault) => format!("broker {text}: {fault}"),
+    })?;
+    Ok(well)
+}
