@@ -3,6 +3,7 @@
 pub mod app;
 pub mod broker;
 pub mod channel;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod embedded;
