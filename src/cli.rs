@@ -75,7 +75,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Stdio(args) => stdio::run(args).await,
         Command::Broker(args) => broker::run(args).await,
         Command::Check(args) => check::run(args).await,
-        Command::Call(args) => call::run(args, &mut std::io::stdout()).await,
+        Command::Call(args) => Ok(call::main(args).await),
         Command::Respond(args) => respond::run(args).await,
         Command::Demo(args) => demo::run(args).await,
     }

@@ -1,3 +1,4 @@
 //! One integration binary, so that everything links once.
 
+mod call;
 mod config;

@@ -1,0 +1,186 @@
+//! `kubemq-mcp call`: an MCP client for people, which calls one tool and prints what it answers.
+//!
+//! It speaks to a connector as an agent does, so what works here works for an agent. It never calls twice: whether
+//! a command took effect is for the caller to find out.
+
+mod answer;
+mod body;
+mod client;
+mod error;
+
+use std::fmt;
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+pub use answer::Ending;
+pub use body::Body;
+pub use error::CallError;
+
+/// The environment variable with the token, for when no flag gives one.
+pub const TOKEN_VARIABLE: &str = "KUBEMQ_MCP_TOKEN";
+
+/// The exit status when the server could not be reached, or when the call broke the protocol.
+const STATUS_NOT_ANSWERED: u8 = 2;
+
+/// Calls a tool of a running connector and prints its answer.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The tool, such as `command_send` or `query_send`
+    pub tool: String,
+    /// The KubeMQ channel
+    #[arg(long)]
+    pub channel: String,
+    /// The body: a text, `@FILE` for the content of a file, or `-` for standard input
+    #[arg(long)]
+    pub body: Body,
+    /// Metadata that travels beside the body
+    #[arg(long)]
+    pub metadata: Option<String>,
+    /// A tag that travels beside the body; may be given many times
+    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    pub tags: Vec<Tag>,
+    /// Seconds to wait for the reply, 1 to 300; without it the tool decides
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub timeout_seconds: Option<u32>,
+    /// Where the connector takes MCP
+    #[arg(long, default_value = "http://127.0.0.1:9090/mcp")]
+    pub url: String,
+    /// The bearer token; without it the environment variable KUBEMQ_MCP_TOKEN is used
+    #[arg(long)]
+    pub token: Option<Token>,
+    /// Print the whole result as JSON instead of its text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the tool made of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It answered.
+    Succeeded,
+    /// It answered that it failed, with `isError`.
+    Failed,
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Succeeded => Self::SUCCESS,
+            Verdict::Failed => Self::FAILURE,
+        }
+    }
+}
+
+/// Calls the tool with the streams and the environment of this process.
+///
+/// The exit status is 0 when the tool answered, 1 when it answered that it failed, and 2 when there is no answer.
+pub async fn main(mut args: Args) -> ExitCode {
+    let mut stdout = io::stdout();
+    let ending = if stdout.is_terminal() { Ending::NewLine } else { Ending::AsItIs };
+    let verdict = match token_of_environment() {
+        Ok(token) => {
+            args.token = args.token.or(token);
+            run(args, &mut io::stdin(), &mut stdout, ending).await
+        }
+        Err(error) => Err(error),
+    };
+    match verdict {
+        Ok(verdict) => verdict.into(),
+        Err(error) => {
+            // When even this fails there is nobody left to tell; the exit status still does.
+            _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(STATUS_NOT_ANSWERED)
+        }
+    }
+}
+
+fn token_of_environment() -> Result<Option<Token>, CallError> {
+    let token = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+    let token = token.map(|token| token.parse()).transpose();
+    token.map_err(|advice| CallError::Token { variable: TOKEN_VARIABLE, advice })
+}
+
+/// Calls the tool and prints its answer to `output`. `input` is read when the body is to come from there.
+///
+/// # Errors
+/// When there is no answer to print; the text says what to do, and whether the call may have had an effect.
+pub async fn run(
+    args: Args,
+    input: &mut impl Read,
+    output: &mut impl Write,
+    ending: Ending,
+) -> Result<Verdict, CallError> {
+    let arguments = arguments(&args, input)?;
+    let result = client::call(&args.url, args.token.as_ref(), args.tool, arguments).await?;
+    let printed =
+        if args.json { answer::print_json(&result, output) } else { answer::print(&result, output, ending) };
+    printed.map_err(CallError::Output)?;
+    Ok(if result.is_error == Some(true) { Verdict::Failed } else { Verdict::Succeeded })
+}
+
+/// The arguments of the tool. What was not given is left out, so that the tool's own defaults hold.
+fn arguments(args: &Args, input: &mut impl Read) -> Result<Map<String, Value>, CallError> {
+    let mut arguments = Map::new();
+    arguments.insert("channel".into(), args.channel.as_str().into());
+    arguments.insert("body".into(), args.body.read(input)?.into());
+    if let Some(metadata) = &args.metadata {
+        arguments.insert("metadata".into(), metadata.as_str().into());
+    }
+    if let Some(seconds) = args.timeout_seconds {
+        arguments.insert("timeout_seconds".into(), seconds.into());
+    }
+    let mut tags = Map::new();
+    for Tag { key, value } in &args.tags {
+        if tags.insert(key.clone(), value.as_str().into()).is_some() {
+            return Err(CallError::TagTwice(key.clone()));
+        }
+    }
+    if !tags.is_empty() {
+        arguments.insert("tags".into(), tags.into());
+    }
+    Ok(arguments)
+}
+
+/// A tag, `KEY=VALUE`. The value may contain further equals signs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Its name.
+    pub key: String,
+    /// Its value, which may be empty.
+    pub value: String,
+}
+
+impl FromStr for Tag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.is_empty() => Ok(Self { key: key.into(), value: value.into() }),
+            _ => Err("write KEY=VALUE".into()),
+        }
+    }
+}
+
+/// A bearer token that fits into a header. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl FromStr for Token {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.chars().all(|character| character.is_ascii_graphic()) {
+            return Ok(Self(text.into()));
+        }
+        Err("it has a space, a line end or a character beyond ASCII".into())
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(hidden)")
+    }
+}
