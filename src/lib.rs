@@ -2,3 +2,4 @@
 
 pub mod broker;
 pub mod domain;
+pub mod embedded;
