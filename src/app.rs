@@ -15,10 +15,11 @@ use tokio::task::JoinHandle;
 
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::Seats;
+use crate::config::Config as Whole;
 use crate::embedded::EmbeddedBroker;
 use crate::http::{self, Front, Listener};
 use crate::mcp::{self, Parts, Shards};
-use crate::{config, idempotency, telemetry};
+use crate::{idempotency, telemetry};
 
 /// What every agent is told when the broker is the embedded one.
 const EMBEDDED_NOTE: &str =
@@ -76,7 +77,7 @@ impl App {
     ///
     /// # Errors
     /// Says which part could not be started, why, and what would help.
-    pub async fn start(config: config::Config, options: Options) -> anyhow::Result<Self> {
+    pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
         let figures = telemetry::install_recorder();
         broker::install_crypto_provider();
         let (embedded, addresses) = reach(&config).await?;
@@ -98,10 +99,7 @@ impl App {
         let front = Front::new(server, &config.http);
 
         let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone());
-        let upkeep = vec![
-            tokio::spawn(figures.keep_up()),
-            tokio::spawn(readiness::watch(broker.clone())),
-        ];
+        let upkeep = vec![tokio::spawn(figures.keep_up()), tokio::spawn(readiness::watch(broker.clone()))];
         let mut app = Self {
             front,
             door,
@@ -126,7 +124,7 @@ impl App {
         Ok(app)
     }
 
-    async fn listen(&mut self, config: &config::Config, ops: http::Ops) -> anyhow::Result<()> {
+    async fn listen(&mut self, config: &Whole, ops: http::Ops) -> anyhow::Result<()> {
         let beside = match config.admin.listen {
             Some(address) => {
                 let router = http::admin_router(ops);
@@ -136,7 +134,8 @@ impl App {
             None => Some(ops),
         };
         let router = http::router(self.front.clone(), beside);
-        self.listener = Some(Listener::start(config.server.listen, "server.listen", router, &config.http).await?);
+        self.listener =
+            Some(Listener::start(config.server.listen, "server.listen", router, &config.http).await?);
         Ok(())
     }
 
@@ -198,7 +197,10 @@ impl App {
         tokio::pin!(open);
         if tokio::time::timeout(patience, &mut open).await.is_err() {
             let open_count = self.door.requests_pending();
-            tracing::warn!(requests = open_count, "the time to drain is over; what is still open ends unknown");
+            tracing::warn!(
+                requests = open_count,
+                "the time to drain is over; what is still open ends unknown"
+            );
             self.door.close(FLUSH_PATIENCE).await;
             // The answers just made still have to leave.
             let _ = tokio::time::timeout(FLUSH_PATIENCE, &mut open).await;
@@ -221,7 +223,7 @@ impl App {
 }
 
 /// Finds the broker: starts the embedded one, or reads the addresses.
-async fn reach(config: &config::Config) -> anyhow::Result<(Option<EmbeddedBroker>, Vec<broker::Address>)> {
+async fn reach(config: &Whole) -> anyhow::Result<(Option<EmbeddedBroker>, Vec<broker::Address>)> {
     match config.broker.place()? {
         Place::At(addresses) => Ok((None, addresses)),
         Place::Embedded => {

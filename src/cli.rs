@@ -1,7 +1,7 @@
 //! The command line: one file per subcommand.
 
 mod broker;
-mod call;
+pub mod call;
 mod check;
 mod demo;
 mod respond;

@@ -42,7 +42,10 @@ pub fn ops(
 /// Keeps the broker's series true until the broker is stopped, and logs its ups and downs.
 pub async fn watch(broker: Arc<KubemqBroker>) {
     describe_gauge!("kubemq_mcp_broker_up", "1 while the broker answers pings, 0 otherwise.");
-    describe_counter!("kubemq_mcp_broker_reconnects_total", "How often the broker was found again after a loss.");
+    describe_counter!(
+        "kubemq_mcp_broker_reconnects_total",
+        "How often the broker was found again after a loss."
+    );
     let mut link = broker.link();
     loop {
         match &*link.borrow_and_update() {

@@ -121,6 +121,7 @@ pub fn correlate(asked: &RequestId, reply: &Reply) -> Correlation {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::collections::btree_map::Entry;
 
     use proptest::prelude::*;
 
@@ -184,13 +185,13 @@ mod tests {
             let mut model: BTreeMap<u8, usize> = BTreeMap::new();
             for (waiter, (open, number)) in steps.into_iter().enumerate() {
                 if open {
-                    let expected = if model.len() >= limit {
-                        Err((OpenError::Full, waiter))
-                    } else if model.contains_key(&number) {
-                        Err((OpenError::Duplicate, waiter))
-                    } else {
-                        model.insert(number, waiter);
-                        Ok(())
+                    let expected = match model.entry(number) {
+                        _ if pending.len() >= limit => Err((OpenError::Full, waiter)),
+                        Entry::Occupied(_) => Err((OpenError::Duplicate, waiter)),
+                        Entry::Vacant(vacant) => {
+                            vacant.insert(waiter);
+                            Ok(())
+                        }
                     };
                     prop_assert_eq!(pending.open(id(number), now, waiter), expected);
                 } else {

@@ -33,7 +33,9 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         well &= free(name, address).await?;
     }
     match config.broker.place()? {
-        Place::Embedded => well &= free("the embedded broker (embedded.listen)", config.embedded.listen).await?,
+        Place::Embedded => {
+            well &= free("the embedded broker (embedded.listen)", config.embedded.listen).await?
+        }
         Place::At(addresses) => {
             for address in addresses {
                 well &= reach(&config, address).await?;

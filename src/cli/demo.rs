@@ -23,7 +23,12 @@ const SHOWN: [(&str, &str, &str, bool); 4] = [
     ("a query", "query_send", r#"{"channel":"example-queries","body":"get-data"}"#, false),
     ("a command", "command_send", r#"{"channel":"example-commands","body":"do-work"}"#, false),
     ("a rejection", "command_send", r#"{"channel":"example-rejections","body":"do-work"}"#, true),
-    ("a timeout", "command_send", r#"{"channel":"nobody-listens","body":"do-work","timeout_seconds":1}"#, true),
+    (
+        "a timeout",
+        "command_send",
+        r#"{"channel":"nobody-listens","body":"do-work","timeout_seconds":1}"#,
+        true,
+    ),
 ];
 
 /// Options of `demo`; there are none.

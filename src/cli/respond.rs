@@ -11,7 +11,9 @@ use tokio::process::Command;
 
 use super::signal::Signals;
 use super::{Common, say};
-use crate::broker::{Address, Answer, Asked, Handler, Place, Responder, Subscription, install_crypto_provider};
+use crate::broker::{
+    Address, Answer, Asked, Handler, Place, Responder, Subscription, install_crypto_provider,
+};
 use crate::domain::{Channel, Kind};
 
 /// Options of `respond`.

@@ -60,4 +60,3 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     ended?;
     Ok(ExitCode::SUCCESS)
 }
-

@@ -14,7 +14,9 @@ const ALWAYS_OFF: [&str; 2] = ["rmcp=off", "h2=warn"];
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The level is neither a level nor a filter.
-    #[error("log.level `{level}` is neither error, warn, info, debug or trace nor a filter such as `info,kubemq_mcp=debug`")]
+    #[error(
+        "log.level `{level}` is neither error, warn, info, debug or trace nor a filter such as `info,kubemq_mcp=debug`"
+    )]
     Level {
         /// What was configured.
         level: String,

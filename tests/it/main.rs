@@ -1,4 +1,5 @@
-//! One integration binary, so that everything links once.
+//! The integration tests: one binary, one module for each thing that is tested.
 
 mod call;
 mod config;
+mod embedded;

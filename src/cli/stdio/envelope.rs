@@ -34,7 +34,9 @@ pub fn read(line: &[u8], agreed: Option<&str>) -> Envelope {
     }
     let message: Value = match serde_json::from_slice(line) {
         Ok(message) => message,
-        Err(error) => return Envelope::Unreadable(refusal(-32700, &format!("the line is not JSON: {error}"), None)),
+        Err(error) => {
+            return Envelope::Unreadable(refusal(-32700, &format!("the line is not JSON: {error}"), None));
+        }
     };
     let id = message.get("id").cloned();
     let Some(method) = message.get("method").and_then(Value::as_str) else {
@@ -99,7 +101,9 @@ mod tests {
         let Envelope::Message { headers, .. } = read(line.to_string().as_bytes(), agreed) else {
             panic!("a message is expected")
         };
-        let pair = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.to_str().unwrap().to_owned());
+        let pair = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.to_string(), value.to_str().unwrap().to_owned())
+        };
         headers.iter().map(pair).collect()
     }
 
@@ -109,14 +113,21 @@ mod tests {
             "name": "query_send", "_meta": {VERSION_MEMBER: "2026-07-28"}}});
         let mut got = headers(&line, Some("2025-11-25"));
         got.sort();
-        let expected = [("mcp-method", "tools/call"), ("mcp-name", "query_send"), ("mcp-protocol-version", "2026-07-28")];
+        let expected = [
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "query_send"),
+            ("mcp-protocol-version", "2026-07-28"),
+        ];
         assert_eq!(got, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]
     fn an_older_request_carries_the_version_that_was_agreed_on() {
         let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-        assert_eq!(headers(&line, Some("2025-11-25")), [("mcp-protocol-version".into(), "2025-11-25".into())]);
+        assert_eq!(
+            headers(&line, Some("2025-11-25")),
+            [("mcp-protocol-version".into(), "2025-11-25".into())]
+        );
         assert_eq!(headers(&line, None), []);
         let handshake = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize"});
         assert_eq!(headers(&handshake, Some("2025-11-25")), []);
@@ -124,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_cancel_names_its_request_and_a_garbage_line_is_answered() {
-        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
         assert_eq!(read(cancel.to_string().as_bytes(), None), Envelope::Cancelled(json!("a")));
         let Envelope::Unreadable(answer) = read(b"{nonsense", None) else { panic!("an answer is expected") };
         assert_eq!(answer["error"]["code"], -32700);

@@ -40,7 +40,9 @@ pub enum ExchangeError {
         reason: String,
     },
     /// Nobody answers there.
-    #[error("no connector answers at {url}: start one with `kubemq-mcp serve`, or name another with --connect ({reason})")]
+    #[error(
+        "no connector answers at {url}: start one with `kubemq-mcp serve`, or name another with --connect ({reason})"
+    )]
     Unreachable {
         /// The address.
         url: String,
@@ -88,7 +90,11 @@ impl Exchange {
                 let agent = Agent { reads: Reads::Stream, leaving: Leaving::Cancels };
                 let response = front.exchange(headers, line, agent).await;
                 let (parts, body) = response.into_parts();
-                Ok(answers(parts.status, &parts.headers, body.into_data_stream().map_err(|error| error.to_string())))
+                Ok(answers(
+                    parts.status,
+                    &parts.headers,
+                    body.into_data_stream().map_err(|error| error.to_string()),
+                ))
             }
             Self::Remote { client, url } => {
                 let request = client
@@ -129,7 +135,7 @@ where
         return futures_util::stream::empty().boxed();
     }
     if media.starts_with("text/event-stream") {
-        let events = SseStream::from_byte_stream(body.map_err(std::io::Error::other));
+        let events = SseStream::from_bytes_stream(body.map_err(std::io::Error::other));
         return events
             .map_err(|error| ExchangeError::Broken(error.to_string()))
             .try_filter_map(|event| async move { Ok(event.data.filter(|data| !data.is_empty())) })
@@ -138,7 +144,8 @@ where
     }
     let whole = async move {
         let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::Broken)?;
-        let text = String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::Broken(error.to_string()))?;
+        let text =
+            String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::Broken(error.to_string()))?;
         Ok(one_line(text))
     };
     futures_util::stream::once(whole).try_filter(|text| std::future::ready(!text.is_empty())).boxed()

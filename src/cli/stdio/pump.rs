@@ -55,7 +55,9 @@ where
             break;
         }
         while requests.try_join_next().is_some() {}
-        if u64::try_from(line.len()).is_ok_and(|length| length > LINE_BYTES_MAX) && line.last() != Some(&b'\n') {
+        if u64::try_from(line.len()).is_ok_and(|length| length > LINE_BYTES_MAX)
+            && line.last() != Some(&b'\n')
+        {
             skip_line(&mut input).await?;
             let message = format!("the line is longer than {LINE_BYTES_MAX} bytes");
             shared.answer(envelope::refusal(-32600, &message, None).to_string()).await;

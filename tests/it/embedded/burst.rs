@@ -1,0 +1,68 @@
+//! Thousands of calls at once over one connection, which h2 takes for an attack unless the server is set up for it.
+
+use futures_util::future::join_all;
+use kubemq::proto::kubemq::{Empty, Request};
+
+use super::stand::{Stand, command, done, within};
+
+async fn all_answered(calls: usize) {
+    let stand = Stand::new().await;
+    // Many members, so that no inbox of 100 is the bottleneck.
+    for _ in 0..100 {
+        stand.serve(stand.commands("orders", "g").await, done);
+    }
+    let ask = |number: usize| {
+        let mut client = stand.client.clone();
+        let request = Request { request_id: number.to_string(), body: vec![], ..command("orders") };
+        tokio::spawn(async move { client.send_request(request).await })
+    };
+    let calls: Vec<_> = (0..calls).map(ask).collect();
+    for (number, call) in within(join_all(calls)).await.into_iter().enumerate() {
+        let response = call.expect("no panic").expect("a reply").into_inner();
+        assert_eq!(response.request_id, number.to_string());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_thousand_requests_at_once_on_one_connection_are_all_answered() {
+    all_answered(5_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_requests_at_once_on_one_connection_are_all_answered() {
+    all_answered(10_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_requests_wait_together_on_one_connection() {
+    let stand = Stand::new().await;
+    let calls: Vec<_> = (0..10_000)
+        .map(|_| {
+            let mut client = stand.client.clone();
+            tokio::spawn(async move { client.send_request(command("nobody")).await })
+        })
+        .collect();
+    within(stand.broker.until(|figures| figures.requests_waiting == 10_000)).await;
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    within(stand.broker.until(|figures| figures.requests_waiting == 0)).await;
+    stand.client.clone().ping(Empty {}).await.expect("the connection lives");
+    assert_eq!(stand.broker.figures().connections, 1);
+}
+
+#[tokio::test]
+async fn thousands_of_calls_given_up_at_once_do_not_end_the_connection() {
+    let stand = Stand::new().await;
+    for _ in 0..5 {
+        let calls: Vec<_> = (0..2_000)
+            .map(|_| {
+                let mut client = stand.client.clone();
+                tokio::spawn(async move { client.send_request(command("nobody")).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        calls.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+    within(stand.broker.until(|figures| figures.requests_waiting == 0)).await;
+    stand.client.clone().ping(Empty {}).await.expect("the connection lives");
+    assert_eq!(stand.broker.figures().connections, 1);
+}
