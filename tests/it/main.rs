@@ -1,5 +1,15 @@
 //! The integration tests: one binary, one module for each thing that is tested.
 
+mod broker;
 mod call;
+mod cause;
+mod channel;
 mod config;
 mod embedded;
+mod facts;
+mod harness;
+mod layers;
+mod leaving;
+mod reconnect;
+mod shutdown;
+mod timeout;
