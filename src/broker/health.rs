@@ -97,6 +97,7 @@ impl Health {
     /// Tries all addresses. The one that has just failed a ping is not asked again: waiting for it once more would only
     /// delay the verdict.
     async fn walk(&self, avoided: Option<usize>, failed: Option<(usize, Fault)>) {
+        let began = Instant::now();
         let patience = self.config.connect_patience() + self.config.ping_patience();
         let mut reasons = Vec::new();
         let mut unwell = None;
@@ -123,7 +124,7 @@ impl Health {
             return self.gate.open(Arc::clone(client), index, Standing::Unwell(fault.to_string()));
         }
         let reason = detail(&reasons.join("; "));
-        if self.gate.close(reason.clone()) {
+        if self.gate.close(began, reason.clone()) {
             tracing::warn!(reason, "broker not reachable");
         }
     }
