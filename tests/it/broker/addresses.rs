@@ -1,7 +1,8 @@
 //! Several addresses: tried in order, and only calls that never left are tried at the next one.
 
-use kubemq_mcp::broker::{Broker, Fault};
+use kubemq_mcp::broker::{Broker, Fault, LinkState};
 use kubemq_mcp::domain::Kind;
+use tonic::Code;
 
 use super::{ask, connect, request, up};
 use crate::harness::event::{wait_for, within};
@@ -63,6 +64,18 @@ async fn a_broker_that_shuts_down_hands_its_calls_to_the_next_address() {
     let fault = ask(&broker, "error.409").await.unwrap_err();
     assert!(matches!(fault, Fault::Unavailable(_)), "{fault:?}");
     assert_eq!((*first.state.arrived.borrow(), *second.state.arrived.borrow()), (1, 1));
+}
+
+#[tokio::test]
+async fn an_unwell_broker_is_left_for_one_that_is_well() {
+    let (first, second) = (Scripted::start(), Scripted::start());
+    let broker = connect(&[first.address, second.address]).await;
+    assert_eq!(ask(&broker, "echo").await.unwrap().responder, first.address.to_string());
+    *first.state.ping_status.lock().unwrap() = Some((Code::Unauthenticated, "no token".to_owned()));
+    let there = second.address.to_string();
+    let moved = |state: &LinkState| matches!(state, LinkState::Up { info } if info.address == there);
+    wait_for(&mut broker.link(), "the link has moved", moved).await;
+    assert_eq!(ask(&broker, "echo").await.unwrap().responder, second.address.to_string());
 }
 
 #[tokio::test]

@@ -1,14 +1,18 @@
 //! What becomes of calls when the connection goes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kubemq_mcp::broker::{Broker, Fault, SharedBroker, ask_within};
 use kubemq_mcp::domain::Kind;
 
+use tokio::sync::Notify;
+
 use super::{Config, ask, config, connect, connect_with, down, request, up};
 use crate::harness::child::Process;
 use crate::harness::event::{wait_for, within};
 use crate::harness::nowhere::Nowhere;
+use crate::harness::raw::{self, Goaway};
 use crate::harness::scripted::Scripted;
 
 const CHILD: &str = "broker::child::runs_a_scripted_broker_when_asked";
@@ -122,4 +126,47 @@ async fn a_thousand_calls_on_a_dead_broker_share_the_attempts_to_connect() {
         let fault = within("the call is told", call).await.unwrap().unwrap_err();
         assert!(matches!(fault, Fault::Unavailable(_)), "{fault:?}");
     }
+}
+
+#[tokio::test]
+async fn a_goaway_under_a_call_leaves_the_outcome_unknown() {
+    for goaway in [Goaway::NoError, Goaway::EnhanceYourCalm] {
+        let (server, now) = (Scripted::start(), Arc::new(Notify::new()));
+        let broker =
+            connect(&[raw::goaway_in_front_of(server.address, goaway, Arc::clone(&now)).await]).await;
+        let call = tokio::spawn(broker.ask(request(Kind::Command, "silent", 300)));
+        wait_for(&mut server.state.arrived.subscribe(), "the call has arrived", |count| *count == 1).await;
+        now.notify_waiters();
+        // The server has the call, although the GOAWAY says that it has not: an intermediary may be wrong about that.
+        let fault = within("the call ends", call).await.unwrap().unwrap_err();
+        assert!(matches!(fault, Fault::ConnectionLost(_)), "{goaway:?}: {fault:?}");
+        assert!(ask(&broker, "echo").await.is_ok(), "the next call has a new connection");
+        assert_eq!(broker.reconnects(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_reset_stream_leaves_the_outcome_unknown() {
+    let broker = connect(&[raw::reset_streams().await]).await;
+    let fault = ask(&broker, "echo").await.unwrap_err();
+    assert!(matches!(fault, Fault::ConnectionLost(_)), "{fault:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_lose_one_connection_together_are_one_loss() {
+    const CALLS: usize = 2_000;
+    let (server, now) = (Scripted::start(), Arc::new(Notify::new()));
+    let address = raw::goaway_in_front_of(server.address, Goaway::EnhanceYourCalm, Arc::clone(&now)).await;
+    let broker = connect(&[address]).await;
+    let calls: Vec<_> =
+        (0..CALLS).map(|_| tokio::spawn(broker.ask(request(Kind::Command, "silent", 300)))).collect();
+    wait_for(&mut server.state.arrived.subscribe(), "all have arrived", |count| *count == CALLS).await;
+    now.notify_waiters();
+    for call in calls {
+        let fault = within("the call ends", call).await.unwrap().unwrap_err();
+        assert!(matches!(fault, Fault::ConnectionLost(_)), "{fault:?}");
+    }
+    assert!(ask(&broker, "echo").await.is_ok());
+    assert_eq!(broker.reconnects(), 1);
+    assert_eq!(*server.state.arrived.borrow(), CALLS + 1, "none was sent twice");
 }

@@ -27,6 +27,7 @@ impl Process {
             .args([test, "--exact", "--nocapture"])
             .env(ROLE, "1")
             .envs(variables.iter().copied())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary runs");

@@ -37,6 +37,8 @@ const SUBSCRIPTION_BUFFER: usize = 100;
 pub struct State {
     /// Requests that have arrived, those of [`Kubemq::send_request`] only.
     pub arrived: watch::Sender<usize>,
+    /// Connections that were accepted.
+    pub connections: watch::Sender<usize>,
     /// Handlers of requests that ended without answering: the caller has gone.
     pub abandoned: watch::Sender<usize>,
     /// Pings that have arrived.
@@ -95,6 +97,7 @@ impl Scripted {
         let graceful = CancellationToken::new();
         let (ends, ended) = watch::channel(false);
         let (service, stop) = (Service(Arc::clone(&state)), graceful.clone().cancelled_owned());
+        let seen = Arc::clone(&state);
         runtime.spawn(async move {
             let listener = TcpListener::from_std(listener).expect("inside a runtime");
             // The small window of the default makes h2 take 5,000 tiny requests for an attack.
@@ -102,8 +105,10 @@ impl Scripted {
             if let Some(tls) = tls {
                 server = server.tls_config(tls).expect("certificates of ours");
             }
-            let incoming = stream::unfold(listener, |listener| async move {
-                Some((listener.accept().await.map(|(stream, _)| stream), listener))
+            let incoming = stream::unfold((listener, seen), |(listener, seen)| async move {
+                let accepted = listener.accept().await.map(|(stream, _)| stream);
+                seen.connections.send_modify(|count| *count += 1);
+                Some((accepted, (listener, seen)))
             });
             let service = KubemqServer::new(service).max_decoding_message_size(8 << 20);
             let _ = server.add_service(service).serve_with_incoming_shutdown(incoming, stop).await;
@@ -156,6 +161,7 @@ impl State {
     fn new(name: String) -> Self {
         Self {
             arrived: watch::Sender::new(0),
+            connections: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
             pings: watch::Sender::new(0),
             subscribed: watch::Sender::new(0),
