@@ -51,7 +51,7 @@ pub(super) struct Route {
 }
 
 /// What a broker that is there says of itself.
-pub(super) enum Standing {
+pub(super) enum Condition {
     /// It answered the ping.
     Well(BrokerInfo),
     /// It speaks, but does not serve the ping; calls shall hear from itself why.
@@ -100,6 +100,9 @@ impl Gate {
     /// # Errors
     /// Tells why there is none, after a look on behalf of this call.
     pub(super) async fn pass(&self) -> Result<Route, Fault> {
+        if let Some(route) = self.route() {
+            return Ok(route);
+        }
         let arrived = Instant::now();
         let mut verdicts = self.verdict.subscribe();
         match &verdicts.borrow_and_update().1 {
@@ -121,7 +124,7 @@ impl Gate {
         }
     }
 
-    /// The route of the moment, for a ping.
+    /// The route of the moment, if calls may leave.
     pub(super) fn route(&self) -> Option<Route> {
         match &self.verdict.borrow().1 {
             Verdict::Open(route) => Some(route.clone()),
@@ -164,27 +167,27 @@ impl Gate {
 
     /// The broker behind this route still answers. Says whether calls still leave over it; otherwise one has cast a
     /// doubt since.
-    pub(super) fn confirm(&self, route: &Route, standing: Standing) -> bool {
+    pub(super) fn confirm(&self, route: &Route, condition: Condition) -> bool {
         let confirmed = self.link().confirmed(route.epoch);
-        match standing {
+        match condition {
             _ if !confirmed => {}
-            Standing::Well(info) => self.tell_up(info),
-            Standing::Unwell(reason) => self.tell_down(reason),
-            Standing::Unheard => {}
+            Condition::Well(info) => self.tell_up(info),
+            Condition::Unwell(reason) => self.tell_down(reason),
+            Condition::Unheard => {}
         }
         confirmed
     }
 
     /// A broker was found; calls leave over this client from now on.
-    pub(super) fn open(&self, client: Arc<Client>, index: usize, standing: Standing) {
+    pub(super) fn open(&self, client: Arc<Client>, index: usize, condition: Condition) {
         let mut link = self.link();
         let epoch = link.answered();
         self.publish(Instant::now(), Verdict::Open(Route { client, index, epoch }));
         drop(link);
-        match standing {
-            Standing::Well(info) => self.tell_up(info),
-            Standing::Unwell(reason) => self.tell_down(reason),
-            Standing::Unheard => {}
+        match condition {
+            Condition::Well(info) => self.tell_up(info),
+            Condition::Unwell(reason) => self.tell_down(reason),
+            Condition::Unheard => {}
         }
     }
 

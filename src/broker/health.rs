@@ -16,7 +16,7 @@ use super::config::Config;
 use super::credential::{Credential, Reload};
 use super::error::ConfigError;
 use super::fault::detail;
-use super::gate::{Gate, Route, Standing};
+use super::gate::{Condition, Gate, Route};
 use super::tls::Tls;
 use super::{BrokerInfo, Fault};
 
@@ -69,7 +69,7 @@ impl Health {
         let replies_before = self.gate.replies();
         let fault = match self.ping_twice(&route).await {
             Ok(info) => {
-                if !self.gate.confirm(&route, Standing::Well(info)) {
+                if !self.gate.confirm(&route, Condition::Well(info)) {
                     // A call has lost this connection while the ping was under way.
                     self.walk(self.gate.take_avoided(), None).await;
                 }
@@ -78,10 +78,10 @@ impl Health {
             Err(fault) => fault,
         };
         let busy = matches!(fault, Fault::TimedOut) && self.gate.replies() > replies_before;
-        if busy && self.gate.confirm(&route, Standing::Unheard) {
+        if busy && self.gate.confirm(&route, Condition::Unheard) {
             return;
         }
-        if speaks(&fault) && self.gate.confirm(&route, Standing::Unwell(fault.to_string())) {
+        if speaks(&fault) && self.gate.confirm(&route, Condition::Unwell(fault.to_string())) {
             return self.look_for_better(&route).await;
         }
         // Calls wait from here on for the result of the walk.
@@ -107,7 +107,7 @@ impl Health {
         for (index, client) in self.clients.iter().enumerate().filter(|(index, _)| *index != route.index) {
             if let Ok(info) = within(self.look_patience(), client.ping()).await {
                 self.gate.report(route, &Fault::ConnectionLost("another address is well".into()));
-                return self.gate.open(Arc::clone(client), index, Standing::Well(info));
+                return self.gate.open(Arc::clone(client), index, Condition::Well(info));
             }
         }
     }
@@ -132,7 +132,7 @@ impl Health {
             match result {
                 Ok(info) => {
                     tracing::info!(address = %client.address(), version = %info.version, "broker found");
-                    return self.gate.open(Arc::clone(client), index, Standing::Well(info));
+                    return self.gate.open(Arc::clone(client), index, Condition::Well(info));
                 }
                 Err(Fault::Unavailable(reason)) => reasons.push(reason),
                 Err(Fault::TimedOut) => reasons.push(format!("{}: no answer to a ping", client.address())),
@@ -143,7 +143,7 @@ impl Health {
         if let Some((index, fault)) = unwell {
             let client = &self.clients[index];
             tracing::warn!(address = %client.address(), reason = %fault, "broker unwell");
-            return self.gate.open(Arc::clone(client), index, Standing::Unwell(fault.to_string()));
+            return self.gate.open(Arc::clone(client), index, Condition::Unwell(fault.to_string()));
         }
         let reason = detail(&reasons.join("; "));
         if self.gate.close(began, reason.clone()) {
