@@ -100,6 +100,14 @@ async fn a_black_hole_ends_at_our_own_deadline() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_a_dead_broker_is_told_in_time_that_it_was_not_sent() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let broker: SharedBroker = connect(&[silent.local_addr().unwrap()]).await;
+    let reply = ask_within(&broker, request(Kind::Command, "echo", 1), Duration::from_secs(1)).await;
+    assert!(matches!(reply, Err(Fault::Unavailable(_))), "{reply:?}");
+}
+
+#[tokio::test]
 async fn a_graceful_stop_lets_the_call_in_flight_finish() {
     let server = Scripted::start();
     let broker = connect(&[server.address]).await;

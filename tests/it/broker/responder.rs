@@ -63,6 +63,16 @@ async fn a_request_is_answered_whole() {
 }
 
 #[tokio::test]
+async fn the_broker_sees_the_token_of_a_responder() {
+    let server = Scripted::start();
+    let config = Config { auth_token: "raw.jwt.token".into(), ..config() };
+    let addresses = vec![Address::from(server.address)];
+    let responder = Responder::start(&config, addresses, subscription("greetings"), greet()).unwrap();
+    within("the subscription is open", responder.ready()).await;
+    assert_eq!(server.state.token.borrow().as_deref(), Some("raw.jwt.token"));
+}
+
+#[tokio::test]
 async fn a_panic_in_the_handler_is_answered_as_not_executed() {
     let server = Scripted::start();
     let panics: Handler = Arc::new(|asked: Asked| {

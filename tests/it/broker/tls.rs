@@ -1,8 +1,12 @@
 //! Encryption: whom we trust, and who we say we are.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use kubemq_mcp::broker::{Address, Fault, KubemqBroker, install_crypto_provider};
+use kubemq_mcp::broker::{
+    Address, Answer, Fault, Handler, KubemqBroker, Responder, Subscription, install_crypto_provider,
+};
+use kubemq_mcp::domain::{Channel, Kind};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
@@ -48,7 +52,7 @@ impl Authority {
     }
 }
 
-async fn connect(config: &Config, server: &Scripted) -> std::sync::Arc<KubemqBroker> {
+async fn connect(config: &Config, server: &Scripted) -> Arc<KubemqBroker> {
     KubemqBroker::connect(config, vec![server.address.into()]).await.expect("the configuration is right")
 }
 
@@ -58,6 +62,24 @@ async fn a_broker_whose_authority_is_named_is_trusted() {
     let server = Scripted::start_encrypted(authority.server("127.0.0.1"));
     let broker = connect(&authority.config(), &server).await;
     assert!(ask(&broker, "echo").await.unwrap().executed);
+}
+
+#[tokio::test]
+async fn a_responder_is_encrypted_like_the_calls() {
+    let authority = Authority::new();
+    let server = Scripted::start_encrypted(authority.server("127.0.0.1"));
+    let subscription = Subscription {
+        kind: Kind::Query,
+        channel: Channel::parse("greetings").unwrap(),
+        group: String::new(),
+        in_flight_max: 1,
+    };
+    let handler: Handler = Arc::new(|_| Box::pin(async { Answer { executed: true, ..Answer::default() } }));
+    let addresses = vec![server.address.into()];
+    let responder = Responder::start(&authority.config(), addresses, subscription, handler).unwrap();
+    within("the subscription is open", responder.ready()).await;
+    let broker = connect(&authority.config(), &server).await;
+    assert!(ask(&broker, "greetings").await.unwrap().executed);
 }
 
 #[tokio::test]
