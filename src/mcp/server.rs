@@ -231,6 +231,7 @@ impl ServerHandler for Server {
         let right = match request.method.as_str() {
             "tools/call" => "an object with `name` (a string) and `arguments` (an object)",
             "tools/list" | "ping" | "server/discover" => "an object or absent",
+            "" => return Err(ErrorData::invalid_request("`method` must not be empty", None)),
             "initialize" => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
             other => {
                 let method = super::tool::argument::clipped(other);

@@ -1,6 +1,7 @@
 //! The builders that tests share.
 
 pub mod agent;
+pub mod binary;
 pub mod child;
 pub mod connector;
 pub mod event;
