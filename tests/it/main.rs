@@ -5,6 +5,7 @@ mod call;
 mod cause;
 mod channel;
 mod config;
+mod documents;
 mod embedded;
 mod facts;
 mod harness;
