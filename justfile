@@ -1,8 +1,8 @@
-# What is run before every commit.
+# What is run before every commit. Whoever reads the documentation of a program reads its private items too, so links to
+# them are no mistake.
 check:
     cargo fmt -- --check
     cargo clippy --all-targets -- -D warnings
-    # Whoever reads the documentation of a program reads its private items too, so links to them are no mistake.
     RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --no-deps --document-private-items
     cargo test
 
