@@ -1,0 +1,2 @@
+async def run(*_: object) -> None:
+    pass
