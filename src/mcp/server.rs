@@ -148,11 +148,15 @@ fn agent(context: &RequestContext<RoleServer>) -> Agent {
         .get::<axum::http::request::Parts>()
         .and_then(|parts| parts.extensions.get::<Agent>().copied());
     let mut agent = told.unwrap_or(Agent { reads: Reads::Json, leaving: Leaving::CancelsByVersion });
-    let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    if modern {
+    if is_modern(context) {
         agent.leaving = Leaving::Cancels;
     }
     agent
+}
+
+/// Whether the request is of a version without a handshake: there `initialize` and `ping` are no methods.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 impl ServerHandler for Server {
@@ -226,12 +230,14 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        let handshakes = !is_modern(&context);
         let right = match request.method.as_str() {
             "tools/call" => "an object with `name` (a string) and `arguments` (an object)",
-            "tools/list" | "ping" | "server/discover" => "an object or absent",
-            "initialize" => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
+            "tools/list" | "server/discover" => "an object or absent",
+            "ping" if handshakes => "an object or absent",
+            "initialize" if handshakes => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
             other => {
                 let method = super::tool::argument::clipped(other);
                 return Err(ErrorData::new(
