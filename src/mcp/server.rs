@@ -194,13 +194,20 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let mut result = ListToolsResult::with_all_items(catalogue::tools().to_vec());
+        let tools = catalogue::tools().to_vec();
+        #[cfg(feature = "conformance")]
+        let tools = super::conformance::tools(&tools);
+        let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = u64::try_from(CATALOGUE_TTL.as_millis()).ok();
         result.cache_scope = Some(CacheScope::Public);
         Ok(result)
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
+        #[cfg(feature = "conformance")]
+        if let Some(fixture) = super::conformance::tool(name) {
+            return Some(fixture);
+        }
         catalogue::tools().iter().find(|tool| tool.name == name).cloned()
     }
 
@@ -209,6 +216,10 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::call(&params, &context).await {
+            return answer;
+        }
         let Some(tool) = Tool::parse(&params.name) else {
             let name = super::tool::argument::clipped(&params.name);
             let known = Tool::ALL.map(Tool::as_str).join(", ");

@@ -15,23 +15,31 @@ from typing import Any
 from . import install, process
 
 LOGS = install.TARGET / "log"
+RELEASE_BINARY = install.ROOT / "target" / "release" / "kubemq-mcp"
 CONFORMANCE_BINARY = install.TARGET / "kubemq-mcp-conformance"
 
 
 async def release_binary() -> Path:
     """Builds the binary that is released: the agents meet exactly its tools."""
     await _cargo("build", "--release")
-    return install.ROOT / "target" / "release" / "kubemq-mcp"
+    return RELEASE_BINARY
 
 
 async def conformance_binary() -> Path:
-    """Builds the binary with the fixture tools of the conformance suite.
+    """Builds the binary with the fixture tools of the conformance suite, and leaves the released one where it was.
 
-    It shares every dependency with the release build, so only this crate is compiled twice. It is copied away, because the
-    next release build takes its place.
+    It shares every dependency with the release build, and is not optimized itself, so that it takes seconds.
     """
-    await _cargo("build", "--release", "--features", "conformance")
-    shutil.copy(install.ROOT / "target" / "release" / "kubemq-mcp", CONFORMANCE_BINARY)
+    kept = install.TARGET / "kubemq-mcp-kept"
+    if RELEASE_BINARY.exists():
+        RELEASE_BINARY.rename(kept)
+    try:
+        plain = "profile.release.package.kubemq-mcp.opt-level=0"
+        await _cargo("build", "--release", "--features", "conformance", "--config", plain)
+        shutil.copy(RELEASE_BINARY, CONFORMANCE_BINARY)
+    finally:
+        if kept.exists():
+            kept.replace(RELEASE_BINARY)
     return CONFORMANCE_BINARY
 
 

@@ -27,9 +27,8 @@ def main() -> int:
 
 
 async def _run(tally: Tally, given: Path | None, stages: list[str]) -> None:
-    # Before the release build, which takes its place in target/release.
-    fixtures = await connector.conformance_binary() if "conformance" in stages else None
     binary = given.resolve() if given else await connector.release_binary()
+    fixtures = await connector.conformance_binary() if "conformance" in stages else None
     if {"agents", "stdio"} & set(stages):
         async with connector.serving(binary) as running, responder.all_running(running) as responders:
             for name, stage in (("agents", agents), ("stdio", stdio)):
