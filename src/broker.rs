@@ -22,26 +22,25 @@ mod subscription;
 mod symptom;
 mod tls;
 
-pub use address::{Address, AddressError};
-pub use config::{Config, Place};
-pub use error::ConfigError;
-pub use gate::LinkState;
-pub use responder::{Answer, Asked, Handler, IN_FLIGHT_MAX, Responder, Subscription};
-pub use secret::Secret;
-pub use tls::install_crypto_provider;
-
-pub use self::kubemq::KubemqBroker;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+pub use self::address::{Address, AddressError};
+pub use self::config::{Config, Place};
+pub use self::error::ConfigError;
+pub use self::gate::LinkState;
+pub use self::kubemq::KubemqBroker;
+pub use self::responder::{Answer, Asked, Handler, IN_FLIGHT_MAX, Responder, Subscription};
+pub use self::secret::Secret;
+pub use self::tls::install_crypto_provider;
 use crate::domain::{Cause, Reply, Request};
 
 /// A KubeMQ broker that takes requests.
 pub trait Broker: Send + Sync + 'static {
-    /// Sends a request once and waits for its reply. Never sends it again by itself.
+    /// Sends a request once and waits for its reply. Never sends it again by itself; a broker with several addresses
+    /// may try the next one only when nothing can have left for the first.
     ///
     /// Dropping the future resets the call. It may stay silent for ever: the caller keeps the deadline, with
     /// [`ask_within`].

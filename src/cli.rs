@@ -70,6 +70,8 @@ enum LogFormat {
 /// # Errors
 /// Says what failed and what would help; `main` prints it.
 pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    // Before anything that may speak TLS, as the broker's and the HTTP client do.
+    crate::broker::install_crypto_provider();
     match cli.command {
         Command::Serve(args) => serve::run(args).await,
         Command::Stdio(args) => stdio::run(args).await,

@@ -7,6 +7,7 @@ mod config;
 mod fault;
 mod front;
 mod guard;
+mod last_word;
 mod listener;
 mod metrics;
 mod ops;

@@ -39,7 +39,7 @@ pub fn ops(
     Ops { readiness: Arc::new(readiness), metrics: Arc::new(move || figures.render()) }
 }
 
-/// Keeps the broker's series true until the broker is stopped, and logs its ups and downs.
+/// Keeps the broker's series true until the broker is stopped.
 pub async fn watch(broker: Arc<KubemqBroker>) {
     describe_gauge!("kubemq_mcp_broker_up", "1 while the broker answers pings, 0 otherwise.");
     describe_counter!(
@@ -49,14 +49,8 @@ pub async fn watch(broker: Arc<KubemqBroker>) {
     let mut link = broker.link();
     loop {
         match &*link.borrow_and_update() {
-            LinkState::Up { info } => {
-                gauge!("kubemq_mcp_broker_up").set(1.0);
-                tracing::info!(address = %info.address, version = %info.version, "the broker is up");
-            }
-            LinkState::Down { reason, .. } => {
-                gauge!("kubemq_mcp_broker_up").set(0.0);
-                tracing::warn!(%reason, "the broker is down");
-            }
+            LinkState::Up { .. } => gauge!("kubemq_mcp_broker_up").set(1.0),
+            LinkState::Down { .. } => gauge!("kubemq_mcp_broker_up").set(0.0),
         }
         counter!("kubemq_mcp_broker_reconnects_total").absolute(broker.reconnects());
         if link.changed().await.is_err() {

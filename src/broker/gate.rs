@@ -12,6 +12,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -19,6 +20,10 @@ use tokio::time::Instant;
 use super::client::Client;
 use super::link::{Epoch, Link, Pace};
 use super::{BrokerInfo, Fault};
+
+/// How much of a look that was under way when a call arrived must remain for the call to share its result. A shorter one
+/// may have knocked just before the broker came back.
+const SHARED_LOOK_MIN: Duration = Duration::from_millis(100);
 
 /// Whether the broker is there, for people and probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +51,7 @@ pub(super) struct Route {
 }
 
 /// What a broker that is there says of itself.
-pub(super) enum Standing {
+pub(super) enum Condition {
     /// It answered the ping.
     Well(BrokerInfo),
     /// It speaks, but does not serve the ping; calls shall hear from itself why.
@@ -66,7 +71,8 @@ enum Verdict {
 /// The gate, shared by all calls and the health task.
 pub(super) struct Gate {
     link: Mutex<Link>,
-    verdict: watch::Sender<(u64, Verdict)>,
+    /// The verdict, and when the look behind it began.
+    verdict: watch::Sender<(Instant, Verdict)>,
     state: watch::Sender<LinkState>,
     wake: Notify,
     avoid: Mutex<Option<usize>>,
@@ -80,7 +86,7 @@ impl Gate {
         let closed = Verdict::Closed(Fault::Unavailable(reason.clone()));
         Self {
             link: Mutex::new(Link::new(pace)),
-            verdict: watch::Sender::new((0, closed)),
+            verdict: watch::Sender::new((Instant::now(), closed)),
             state: watch::Sender::new(LinkState::Down { reason, since: Instant::now() }),
             wake: Notify::new(),
             avoid: Mutex::new(None),
@@ -92,31 +98,33 @@ impl Gate {
     /// The route to leave over.
     ///
     /// # Errors
-    /// Tells why there is none, after a look that began or ended after this call.
+    /// Tells why there is none, after a look on behalf of this call.
     pub(super) async fn pass(&self) -> Result<Route, Fault> {
+        if let Some(route) = self.route() {
+            return Ok(route);
+        }
+        let arrived = Instant::now();
         let mut verdicts = self.verdict.subscribe();
-        let looks_before = {
-            let seen = verdicts.borrow_and_update();
-            match &seen.1 {
-                Verdict::Open(route) => return Ok(route.clone()),
-                Verdict::Closed(fault) if self.shut.load(Ordering::Acquire) => return Err(fault.clone()),
-                Verdict::Closed(_) | Verdict::Doubted => seen.0,
-            }
-        };
+        match &verdicts.borrow_and_update().1 {
+            Verdict::Open(route) => return Ok(route.clone()),
+            Verdict::Closed(fault) if self.shut.load(Ordering::Acquire) => return Err(fault.clone()),
+            Verdict::Closed(_) | Verdict::Doubted => {}
+        }
         self.wake.notify_one();
         loop {
             // The sender lives in `self`, so it outlives this borrow.
             verdicts.changed().await.expect("the gate owns the sender");
             let seen = verdicts.borrow_and_update();
+            let on_behalf = seen.0 >= arrived || arrived.elapsed() >= SHARED_LOOK_MIN;
             match &seen.1 {
                 Verdict::Open(route) => return Ok(route.clone()),
-                Verdict::Closed(fault) if seen.0 > looks_before => return Err(fault.clone()),
+                Verdict::Closed(fault) if on_behalf => return Err(fault.clone()),
                 Verdict::Closed(_) | Verdict::Doubted => {}
             }
         }
     }
 
-    /// The route of the moment, for a ping.
+    /// The route of the moment, if calls may leave.
     pub(super) fn route(&self) -> Option<Route> {
         match &self.verdict.borrow().1 {
             Verdict::Open(route) => Some(route.clone()),
@@ -159,27 +167,27 @@ impl Gate {
 
     /// The broker behind this route still answers. Says whether calls still leave over it; otherwise one has cast a
     /// doubt since.
-    pub(super) fn confirm(&self, route: &Route, standing: Standing) -> bool {
+    pub(super) fn confirm(&self, route: &Route, condition: Condition) -> bool {
         let confirmed = self.link().confirmed(route.epoch);
-        match standing {
+        match condition {
             _ if !confirmed => {}
-            Standing::Well(info) => self.tell_up(info),
-            Standing::Unwell(reason) => self.tell_down(reason),
-            Standing::Unheard => {}
+            Condition::Well(info) => self.tell_up(info),
+            Condition::Unwell(reason) => self.tell_down(reason),
+            Condition::Unheard => {}
         }
         confirmed
     }
 
     /// A broker was found; calls leave over this client from now on.
-    pub(super) fn open(&self, client: Arc<Client>, index: usize, standing: Standing) {
+    pub(super) fn open(&self, client: Arc<Client>, index: usize, condition: Condition) {
         let mut link = self.link();
         let epoch = link.answered();
-        self.publish(Verdict::Open(Route { client, index, epoch }));
+        self.publish(Instant::now(), Verdict::Open(Route { client, index, epoch }));
         drop(link);
-        match standing {
-            Standing::Well(info) => self.tell_up(info),
-            Standing::Unwell(reason) => self.tell_down(reason),
-            Standing::Unheard => {}
+        match condition {
+            Condition::Well(info) => self.tell_up(info),
+            Condition::Unwell(reason) => self.tell_down(reason),
+            Condition::Unheard => {}
         }
     }
 
@@ -195,11 +203,11 @@ impl Gate {
         drop(link);
     }
 
-    /// A whole look found no broker. Says whether that is news.
-    pub(super) fn close(&self, reason: String) -> bool {
+    /// A whole look, which began then, found no broker. Says whether that is news.
+    pub(super) fn close(&self, look_began: Instant, reason: String) -> bool {
         let mut link = self.link();
         let news = link.failed();
-        self.publish(Verdict::Closed(Fault::Unavailable(reason.clone())));
+        self.publish(look_began, Verdict::Closed(Fault::Unavailable(reason.clone())));
         drop(link);
         self.tell_down(reason);
         news
@@ -208,7 +216,7 @@ impl Gate {
     /// Lets nothing pass any more.
     pub(super) fn shut(&self) {
         self.shut.store(true, Ordering::Release);
-        self.close("the connection is being closed".to_owned());
+        self.close(Instant::now(), "the connection is being closed".to_owned());
     }
 
     /// Waits until the next look is due, or until a call asks for one.
@@ -230,8 +238,8 @@ impl Gate {
         self.link().reconnects()
     }
 
-    fn publish(&self, fresh: Verdict) {
-        self.verdict.send_modify(|verdict| *verdict = (verdict.0 + 1, fresh));
+    fn publish(&self, look_began: Instant, fresh: Verdict) {
+        self.verdict.send_replace((look_began, fresh));
     }
 
     fn tell_up(&self, info: BrokerInfo) {

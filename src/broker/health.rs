@@ -16,7 +16,7 @@ use super::config::Config;
 use super::credential::{Credential, Reload};
 use super::error::ConfigError;
 use super::fault::detail;
-use super::gate::{Gate, Standing};
+use super::gate::{Condition, Gate, Route};
 use super::tls::Tls;
 use super::{BrokerInfo, Fault};
 
@@ -67,9 +67,9 @@ impl Health {
             return self.walk(self.gate.take_avoided(), None).await;
         };
         let replies_before = self.gate.replies();
-        let fault = match within(self.config.ping_patience(), route.client.ping()).await {
+        let fault = match self.ping_twice(&route).await {
             Ok(info) => {
-                if !self.gate.confirm(&route, Standing::Well(info)) {
+                if !self.gate.confirm(&route, Condition::Well(info)) {
                     // A call has lost this connection while the ping was under way.
                     self.walk(self.gate.take_avoided(), None).await;
                 }
@@ -78,12 +78,11 @@ impl Health {
             Err(fault) => fault,
         };
         let busy = matches!(fault, Fault::TimedOut) && self.gate.replies() > replies_before;
-        if busy && self.gate.confirm(&route, Standing::Unheard) {
+        if busy && self.gate.confirm(&route, Condition::Unheard) {
             return;
         }
-        let alone = self.clients.len() == 1;
-        if alone && speaks(&fault) && self.gate.confirm(&route, Standing::Unwell(fault.to_string())) {
-            return;
+        if speaks(&fault) && self.gate.confirm(&route, Condition::Unwell(fault.to_string())) {
+            return self.look_for_better(&route).await;
         }
         // Calls wait from here on for the result of the walk.
         self.gate.report(&route, &Fault::ConnectionLost(fault.to_string()));
@@ -94,22 +93,46 @@ impl Health {
         }
     }
 
+    /// One late answer proves nothing on a busy machine, and believing it would turn calls away; two in a row do.
+    async fn ping_twice(&self, route: &Route) -> Result<BrokerInfo, Fault> {
+        let patience = self.config.ping_patience();
+        match within(patience, route.client.ping()).await {
+            Err(Fault::TimedOut) => within(patience, route.client.ping()).await,
+            result => result,
+        }
+    }
+
+    /// Moves to another address if one is well; calls go on meanwhile.
+    async fn look_for_better(&self, route: &Route) {
+        for (index, client) in self.clients.iter().enumerate().filter(|(index, _)| *index != route.index) {
+            if let Ok(info) = within(self.look_patience(), client.ping()).await {
+                self.gate.report(route, &Fault::ConnectionLost("another address is well".into()));
+                return self.gate.open(Arc::clone(client), index, Condition::Well(info));
+            }
+        }
+    }
+
+    /// Long enough to connect and to be answered.
+    fn look_patience(&self) -> Duration {
+        self.config.connect_patience() + self.config.ping_patience()
+    }
+
     /// Tries all addresses. The one that has just failed a ping is not asked again: waiting for it once more would only
     /// delay the verdict.
     async fn walk(&self, avoided: Option<usize>, failed: Option<(usize, Fault)>) {
-        let patience = self.config.connect_patience() + self.config.ping_patience();
+        let began = Instant::now();
         let mut reasons = Vec::new();
         let mut unwell = None;
         for index in order(self.clients.len(), avoided) {
             let client = &self.clients[index];
             let result = match &failed {
                 Some((failed, fault)) if *failed == index => Err(fault.clone()),
-                _ => within(patience, client.ping()).await,
+                _ => within(self.look_patience(), client.ping()).await,
             };
             match result {
                 Ok(info) => {
                     tracing::info!(address = %client.address(), version = %info.version, "broker found");
-                    return self.gate.open(Arc::clone(client), index, Standing::Well(info));
+                    return self.gate.open(Arc::clone(client), index, Condition::Well(info));
                 }
                 Err(Fault::Unavailable(reason)) => reasons.push(reason),
                 Err(Fault::TimedOut) => reasons.push(format!("{}: no answer to a ping", client.address())),
@@ -120,10 +143,10 @@ impl Health {
         if let Some((index, fault)) = unwell {
             let client = &self.clients[index];
             tracing::warn!(address = %client.address(), reason = %fault, "broker unwell");
-            return self.gate.open(Arc::clone(client), index, Standing::Unwell(fault.to_string()));
+            return self.gate.open(Arc::clone(client), index, Condition::Unwell(fault.to_string()));
         }
         let reason = detail(&reasons.join("; "));
-        if self.gate.close(reason.clone()) {
+        if self.gate.close(began, reason.clone()) {
             tracing::warn!(reason, "broker not reachable");
         }
     }

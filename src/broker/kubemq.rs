@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::address::Address;
@@ -90,15 +91,20 @@ impl Broker for KubemqBroker {
         let (gate, patience) = (Arc::clone(&self.gate), self.ping_patience);
         Box::pin(async move {
             let ping = async { gate.pass().await?.client.ping().await };
-            tokio::time::timeout(patience, ping).await.unwrap_or(Err(Fault::TimedOut))
+            timeout(patience, ping).await.unwrap_or(Err(Fault::TimedOut))
         })
     }
 }
 
 async fn ask(gate: Arc<Gate>, mut request: Request, attempts_max: usize) -> Result<Reply, Fault> {
     let mut attempts_left = attempts_max;
+    // The gate has as long as the responder would have had. The asker's own deadline is later, so that a call which
+    // ends here can say that it was not sent.
+    let gate_closes = Instant::now() + request.timeout.duration();
     loop {
-        let route = gate.pass().await?;
+        let route = timeout_at(gate_closes, gate.pass()).await.unwrap_or_else(|_| {
+            Err(Fault::Unavailable("no address has answered within the timeout of the call".into()))
+        })?;
         attempts_left -= 1;
         // A copy only where there is another address to send it to.
         let spare = (attempts_left > 0).then(|| request.clone());

@@ -54,12 +54,17 @@ impl Supervisor {
     async fn begin_for_ever(&self) {
         let pause_max = Duration::from_secs(self.config.reconnect_seconds_max.into());
         let mut failures = 0;
+        let mut told = String::new();
         for address in self.addresses.iter().cycle() {
             let end = self.serve(address).await;
             let was_open = self.opened.send_replace(false);
             failures = if was_open { 1 } else { failures + 1 };
             let channel = &self.subscription.channel;
-            tracing::warn!(%channel, %address, reason = end, "subscription ended");
+            // A broker that stays away would fill the log, at an attempt a second.
+            if was_open || told != end {
+                tracing::warn!(%channel, %address, reason = end, "subscription ended");
+                told = end;
+            }
             sleep(pause(failures, pause_max, fastrand::f64())).await;
         }
     }

@@ -3,9 +3,11 @@
 //! The wait for a reply runs as a task of its own beside the actor: actix polls every future of an actor on each wake,
 //! which would make a thousand waits cost a million polls.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message};
+use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -137,10 +139,12 @@ impl Handler<Ask> for ChannelActor {
         let own_address = ctx.address();
         let call = actix::spawn(async move {
             let id = request.id.clone();
+            let ask = AssertUnwindSafe(ask_within(&broker, request, gateway_buffer)).catch_unwind();
             let asked = tokio::select! {
                 biased;
                 () = leave.cancelled() => Err(AskError::Left),
-                asked = ask_within(&broker, request, gateway_buffer) => asked.map_err(AskError::from),
+                // A broker that panics must not take its waiter with it.
+                asked = ask => asked.map_or(Err(AskError::Died), |asked| asked.map_err(AskError::from)),
             };
             // Fails only when the actor is dead, and then so is its table with the waiter.
             let _ = own_address.send(Ended { id, asked }).await;
@@ -188,5 +192,75 @@ impl Handler<Close> for ChannelActor {
             let _ = entry.waiter.waiter.send(Err(AskError::Stopped));
         }
         ctx.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use actix::System;
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+    use crate::broker::{Broker, BrokerInfo, Fault};
+    use crate::channel::{Registry, Seats};
+    use crate::domain::{Reply, Timeout};
+
+    #[derive(Message)]
+    #[rtype(result = "()")]
+    struct Die;
+
+    impl Handler<Die> for ChannelActor {
+        type Result = ();
+
+        fn handle(&mut self, _: Die, _: &mut Self::Context) {
+            panic!("told to die");
+        }
+    }
+
+    struct Silent;
+
+    impl Broker for Silent {
+        fn ask(&self, _: Request) -> BoxFuture<'static, Result<Reply, Fault>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn ping(&self) -> BoxFuture<'static, Result<BrokerInfo, Fault>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn an_actor_that_dies_answers_unknown_gives_its_room_back_and_is_rebuilt() {
+        System::new().block_on(async {
+            let config = Config::default();
+            let seats = Seats::new(&config);
+            let mut registry =
+                Registry::new(seats.clone(), config, Arc::new(Silent), Duration::from_secs(10));
+            let channel = Channel::parse("orders").unwrap();
+            let first = registry.handle(Kind::Command, &channel).unwrap();
+            let request = Request {
+                id: RequestId::fresh(),
+                kind: Kind::Command,
+                channel: channel.clone(),
+                body: b"b".to_vec(),
+                metadata: String::new(),
+                tags: Default::default(),
+                timeout: Timeout::capped_at(10, 300).unwrap(),
+            };
+            let ticket = first.reserve().unwrap();
+            let dying = first.clone();
+            let asked =
+                actix::spawn(async move { dying.ask(ticket, request, CancellationToken::new()).await });
+            // The mailbox keeps its order, so that the death comes after the request went out.
+            tokio::task::yield_now().await;
+            assert!(first.address.send(Die).await.is_err());
+            assert_eq!(asked.await.unwrap(), Err(AskError::Died));
+            assert_eq!((seats.requests_pending(), seats.channels_alive()), (0, 0));
+            let second = registry.handle(Kind::Command, &channel).unwrap();
+            assert!(second.is_alive() && !first.is_alive());
+            assert_eq!(seats.channels_alive(), 1);
+        });
     }
 }

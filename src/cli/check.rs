@@ -7,7 +7,7 @@ use clap::Parser;
 use tokio::net::TcpListener;
 
 use super::{Common, say};
-use crate::broker::{Address, Broker, KubemqBroker, Place, install_crypto_provider};
+use crate::broker::{Address, Broker, KubemqBroker, Place};
 use crate::config::Config;
 
 /// Options of `check`.
@@ -27,7 +27,6 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    install_crypto_provider();
     let mut well = true;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;

@@ -11,9 +11,7 @@ use tokio::process::Command;
 
 use super::signal::Signals;
 use super::{Common, say};
-use crate::broker::{
-    Address, Answer, Asked, Handler, Place, Responder, Subscription, install_crypto_provider,
-};
+use crate::broker::{Address, Answer, Asked, Handler, Place, Responder, Subscription};
 use crate::domain::{Channel, Kind};
 
 /// Options of `respond`.
@@ -69,7 +67,6 @@ struct Way {
 /// When the channel or the broker's address cannot be read.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
-    install_crypto_provider();
     let addresses = match config.broker.place()? {
         Place::At(addresses) => addresses,
         // The embedded broker of a `serve` or `broker` that runs elsewhere on this machine.

@@ -14,7 +14,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The largest message, in bytes; 100 MiB, as the real broker without a configuration.
     pub message_bytes_max: usize,
-    /// How many requests wait for one subscriber before deliveries to it wait, then drop; at least 1.
+    /// How many requests one stream holds ready for its subscriber, at least 1. Further ones wait in a backlog of fixed
+    /// size, and are dropped one by one while the subscriber reads nothing for 2 s.
     pub subscription_buffer: usize,
     /// How many requests wait for a reply. One more is answered at once with `Error 301`, which is how an overloaded
     /// broker looks from outside: it never says "not sent", so a caller takes the outcome for unknown.

@@ -31,8 +31,8 @@ pub struct Counters {
     pub responses: Counter,
     /// Those of them that nobody waited for.
     pub responses_unclaimed: Counter,
-    /// Copies of requests put into a subscriber's inbox.
+    /// Copies of requests on their way to a subscriber.
     pub deliveries: Counter,
-    /// Copies that were dropped because the inbox stayed full.
+    /// Those of them that were dropped because the subscriber did not read.
     pub deliveries_dropped: Counter,
 }

@@ -23,8 +23,8 @@ pub struct Figures {
     pub responses_total: u64,
     /// Responses that nobody waited for: late, second or unknown.
     pub responses_unclaimed_total: u64,
-    /// Copies of requests given to subscribers.
+    /// Copies of requests on their way to a subscriber: one for each that was chosen.
     pub deliveries_total: u64,
-    /// Copies of requests dropped because a subscriber did not read.
+    /// Those of them that were dropped because a subscriber did not read.
     pub deliveries_dropped_total: u64,
 }

@@ -2,17 +2,17 @@
 //!
 //! No lock is held across an `await` or while another is taken.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kubemq::proto::kubemq::{PingResult, Request, Response};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use kubemq::proto::kubemq::{PingResult, Response};
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::Cache;
 use super::config::Config;
 use super::counter::Counters;
-use super::delivery::DELIVERIES_WAITING_MAX;
+use super::delivery::Outlet;
 use super::directory::{ChannelType, Directory, Record, UnixMilliseconds};
 use super::fault::Fault;
 use super::figures::Figures;
@@ -22,13 +22,17 @@ use super::routes::Routes;
 use super::validation::Kind;
 use super::wall_clock;
 
+/// The version of KubeMQ whose answers these are, marked as a stand-in's. SDKs compare it with the versions they were
+/// tested with and warn about any other, so a version of our own would tell their users to upgrade.
+const VERSION: &str = "2.4.0-embedded";
+
 /// The state of one broker.
 #[derive(Debug)]
 pub struct Hub {
     /// The way of replies.
     pub(super) inbox: Inbox,
     /// Who listens where.
-    pub(super) routes: Mutex<Routes<mpsc::Sender<Request>>>,
+    pub(super) routes: Mutex<Routes<Outlet>>,
     /// Who waits for a reply.
     pub(super) pending: Mutex<Pending<oneshot::Sender<Response>>>,
     /// Replies to give again.
@@ -37,8 +41,6 @@ pub struct Hub {
     pub(super) directory: Mutex<Directory>,
     /// What is counted.
     pub(super) counters: Counters,
-    /// Permits for deliveries that wait for a full inbox.
-    pub(super) deliveries_waiting: Arc<Semaphore>,
     /// Cancelled when the broker starts to end.
     pub(super) stopping: CancellationToken,
     /// The size of an inbox.
@@ -58,7 +60,6 @@ impl Hub {
             cache: Mutex::new(Cache::new(config.cache_entries_max, config.cache_bytes_max)),
             directory: Mutex::new(Directory::new(config.channels_max)),
             counters: Counters::default(),
-            deliveries_waiting: Arc::new(Semaphore::new(DELIVERIES_WAITING_MAX)),
             stopping: CancellationToken::new(),
             // An inbox of size 0 does not exist.
             subscription_buffer: config.subscription_buffer.max(1),
@@ -124,7 +125,7 @@ impl Hub {
     pub fn ping(&self) -> PingResult {
         PingResult {
             host: "embedded".into(),
-            version: concat!(env!("CARGO_PKG_VERSION"), "-embedded").into(),
+            version: VERSION.into(),
             server_start_time: self.started_at.0 / 1_000,
             server_up_time_seconds: i64::try_from(self.started.elapsed().as_secs()).unwrap_or(i64::MAX),
         }

@@ -108,7 +108,7 @@ impl Hub {
     }
 
     /// Gives everybody who is to get one a copy of the request.
-    fn distribute(self: &Arc<Self>, kind: Kind, request: Request) {
+    fn distribute(&self, kind: Kind, request: Request) {
         let mut outlets =
             open(&self.routes).recipients(kind, &request.channel, |members| fastrand::usize(..members));
         let volume = u64::try_from(request.metadata.len() + request.body.len()).unwrap_or(u64::MAX);
@@ -122,10 +122,10 @@ impl Hub {
         // The last one gets the request itself, so the usual single subscriber costs no copy.
         let last = outlets.pop();
         for outlet in outlets {
-            self.deliver(outlet, request.clone());
+            self.deliver(&outlet, request.clone());
         }
         if let Some(outlet) = last {
-            self.deliver(outlet, request);
+            self.deliver(&outlet, request);
         }
     }
 }

@@ -16,7 +16,7 @@ use tonic::Status;
 use super::fault::Fault;
 use super::hub::{Hub, open};
 use super::routes::{Address, Seat};
-use super::validation;
+use super::{delivery, validation};
 
 /// The stream of requests for one subscriber.
 #[derive(Debug)]
@@ -44,8 +44,10 @@ impl Hub {
         self.refuse_while_stopping()?;
         validation::subscription(&subscribe)?;
         let address = Address { kind, channel: subscribe.channel, group: subscribe.group };
-        let (outlet, inbox) = mpsc::channel(self.subscription_buffer);
+        let (outlet, backlog) = delivery::backlog();
+        let (sender, inbox) = mpsc::channel(self.subscription_buffer);
         let seat = open(&self.routes).join(&address, outlet).map_err(|_| Fault::SubscriptionsExhausted)?;
+        tokio::spawn(Arc::clone(self).pump(backlog, sender));
         self.note(kind, &address.channel, |_| {});
         self.announce_change();
         Ok(Subscription {

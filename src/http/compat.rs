@@ -6,7 +6,9 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::fault::{Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_VERSION};
+use super::fault::{
+    Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_VERSION,
+};
 use crate::mcp::{Reads, SUPPORTED_VERSIONS};
 
 /// The header that carries the protocol version, both ways.
@@ -50,7 +52,11 @@ pub fn unread(body: &[u8]) -> Fault {
         return bad(INVALID_REQUEST, if value.is_array() { batch } else { other });
     };
     let id = message.get("id");
-    let readable = id.filter(|id| id.is_string() || id.is_i64() || id.is_u64()).cloned();
+    let readable = id.filter(|id| is_id(id)).cloned();
+    if readable.is_some() && is_request_but_for_its_params(message) {
+        let problem = "`params` must be an object";
+        return Fault { id: readable, ..bad(INVALID_PARAMS, problem) };
+    }
     let problem = match (message.get("jsonrpc"), message.get("method"), id) {
         (Some(Value::String(version)), _, _) if version != "2.0" => "`jsonrpc` must be \"2.0\"",
         (Some(Value::String(_)), Some(Value::String(method)), _) if method.is_empty() => {
@@ -67,6 +73,22 @@ pub fn unread(body: &[u8]) -> Fault {
     Fault { id: readable, ..bad(INVALID_REQUEST, problem) }
 }
 
+fn is_id(value: &Value) -> bool {
+    value.is_string() || value.is_i64() || value.is_u64()
+}
+
+fn is_request_but_for_its_params(message: &serde_json::Map<String, Value>) -> bool {
+    let named = message.get("method").and_then(Value::as_str).is_some_and(|method| !method.is_empty());
+    let params = message.get("params").is_some_and(|params| !params.is_object());
+    named && params && message.get("jsonrpc").is_some_and(|version| version == "2.0")
+}
+
+/// The id of a message, where it can be read.
+fn readable_id(body: &[u8]) -> Option<Value> {
+    let message: Value = serde_json::from_slice(body).ok()?;
+    message.get("id").filter(|id| is_id(id)).cloned()
+}
+
 /// Says in JSON what rmcp said in plain text.
 pub fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8], text: &str) -> Fault {
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
@@ -80,9 +102,9 @@ pub fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8], text: &str)
         let message =
             format!("protocol version {requested} is not served; the versions are {}", supported.join(", "));
         let data = json!({ "supported": supported, "requested": requested });
-        return Fault { data, ..Fault::new(status, UNSUPPORTED_VERSION, message) };
+        return Fault { data, id: readable_id(body), ..Fault::new(status, UNSUPPORTED_VERSION, message) };
     }
-    Fault::new(status, INVALID_REQUEST, text)
+    Fault { id: readable_id(body), ..Fault::new(status, INVALID_REQUEST, text) }
 }
 
 fn unsupported_version(headers: &HeaderMap) -> Option<String> {

@@ -23,6 +23,8 @@ pub struct Fault {
 pub const PARSE_ERROR: i32 = -32700;
 /// JSON that is not a request.
 pub const INVALID_REQUEST: i32 = -32600;
+/// A request whose `params` are no object.
+pub const INVALID_PARAMS: i32 = -32602;
 /// A bug of ours.
 pub const INTERNAL_ERROR: i32 = -32603;
 /// A protocol version that is not served.

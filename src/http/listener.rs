@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
+use super::last_word::LastWord;
 use super::metrics::Metrics;
 
 /// Bytes of an HTTP/2 connection's window. h2 kills a connection when small frames beyond a budget of half its window
@@ -168,7 +169,7 @@ impl Acceptor {
         let watcher = self.open.watcher();
         tokio::spawn(async move {
             let connection = builder
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+                .serve_connection(TokioIo::new(LastWord::new(stream)), TowerToHyperService::new(service))
                 .into_owned();
             let connection = watcher.watch(connection);
             tokio::pin!(connection);

@@ -247,6 +247,7 @@ impl ServerHandler for Server {
         let right = match request.method.as_str() {
             "tools/call" => "an object with `name` (a string) and `arguments` (an object)",
             "tools/list" | "server/discover" => "an object or absent",
+            "" => return Err(ErrorData::invalid_request("`method` must not be empty", None)),
             "ping" if handshakes => "an object or absent",
             "initialize" if handshakes => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
             other => {

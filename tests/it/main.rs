@@ -1,5 +1,18 @@
 //! The integration tests: one binary, one module for each thing that is tested.
 
+mod broker;
 mod call;
+mod cause;
+mod channel;
 mod config;
 mod embedded;
+mod facts;
+mod harness;
+mod layers;
+mod leaving;
+mod load;
+mod malformed;
+mod reconnect;
+mod shutdown;
+mod timeout;
+mod wire;

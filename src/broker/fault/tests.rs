@@ -26,6 +26,16 @@ fn error_301_is_a_timeout_only_at_its_time() {
 }
 
 #[test]
+fn a_deadline_is_a_timeout_only_at_its_time() {
+    let deadline = status(Shape::Timeout, Code::DeadlineExceeded, "context deadline exceeded");
+    let own = Symptom { code: None, ..status(Shape::Cancellation, Code::Cancelled, "Timeout expired") };
+    for symptom in [deadline, own] {
+        assert_eq!(decide(&symptom, AT_ITS_TIME, LIMITS), Fault::TimedOut);
+        assert!(matches!(decide(&symptom, EARLY, LIMITS), Fault::Failed(_)));
+    }
+}
+
+#[test]
 fn what_the_broker_checks_before_publishing_was_not_sent() {
     for refused in ["Error 102: a", "Error 119: a", "Error 206: a", "Error 412: a", "Error 421: a"] {
         assert_eq!(internal_at(refused, AT_ITS_TIME), Fault::Refused(refused.into()));

@@ -2,23 +2,26 @@
 
 use futures_util::future::join_all;
 use kubemq::proto::kubemq::{Empty, Request};
+use kubemq_mcp::embedded::Config;
 
-use super::stand::{Stand, command, done, within};
+use super::stand::{Stand, command, done, next, query, within};
 
 async fn all_answered(calls: usize) {
-    let stand = Stand::new().await;
-    // Many members, so that no inbox of 100 is the bottleneck.
-    for _ in 0..100 {
-        stand.serve(stand.commands("orders", "g").await, done);
-    }
+    // The connection is on trial, not the inbox: on a busy machine the responder may well not read for 2 s.
+    let stand = Stand::with(Config { subscription_buffer: calls, ..Config::default() }).await;
+    stand.serve(stand.commands("orders", "").await, done);
     let ask = |number: usize| {
         let mut client = stand.client.clone();
-        let request = Request { request_id: number.to_string(), body: vec![], ..command("orders") };
+        // A timeout that a machine with better things to do does not reach.
+        let request =
+            Request { request_id: number.to_string(), body: vec![], timeout: 150_000, ..command("orders") };
         tokio::spawn(async move { client.send_request(request).await })
     };
     let calls: Vec<_> = (0..calls).map(ask).collect();
     for (number, call) in within(join_all(calls)).await.into_iter().enumerate() {
-        let response = call.expect("no panic").expect("a reply").into_inner();
+        let response =
+            call.expect("no panic").unwrap_or_else(|status| panic!("{status}, {:?}", stand.broker.figures()));
+        let response = response.into_inner();
         assert_eq!(response.request_id, number.to_string());
     }
 }
@@ -52,17 +55,24 @@ async fn ten_thousand_requests_wait_together_on_one_connection() {
 #[tokio::test]
 async fn thousands_of_calls_given_up_at_once_do_not_end_the_connection() {
     let stand = Stand::new().await;
-    for _ in 0..5 {
-        let calls: Vec<_> = (0..2_000)
+    // A client that lost its connection dials again by itself, but a stream of the lost one ends.
+    let mut witness = stand.queries("witness", "").await;
+    // How far a call has come when it is given up depends on how often the others ran, so every depth gets its turn.
+    for depth in 0..64 {
+        let calls: Vec<_> = (0..200)
             .map(|_| {
                 let mut client = stand.client.clone();
                 tokio::spawn(async move { client.send_request(command("nobody")).await })
             })
             .collect();
-        tokio::task::yield_now().await;
+        for _ in 0..depth {
+            tokio::task::yield_now().await;
+        }
         calls.iter().for_each(tokio::task::JoinHandle::abort);
     }
+    let client = stand.client.clone();
+    let call = tokio::spawn(async move { client.clone().send_request(query("witness")).await });
+    next(&mut witness).await;
+    call.abort();
     within(stand.broker.until(|figures| figures.requests_waiting == 0)).await;
-    stand.client.clone().ping(Empty {}).await.expect("the connection lives");
-    assert_eq!(stand.broker.figures().connections, 1);
 }

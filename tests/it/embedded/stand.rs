@@ -8,11 +8,15 @@ use kubemq::proto::kubemq::request::RequestType;
 use kubemq::proto::kubemq::subscribe::SubscribeType;
 use kubemq::proto::kubemq::{Request, Response, Subscribe};
 use kubemq_mcp::embedded::{Config, EmbeddedBroker};
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
 /// No test waits longer than this for an event; it only ends tests that have failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The client's own HTTP/2 window, in bytes. A client too takes many small frames that it has not read for an attack,
+/// and with the default window 10 000 requests and replies on one connection can be enough to make it hang up.
+const CONNECTION_WINDOW_BYTES: u32 = 32 << 20;
 
 pub type Client = KubemqClient<Channel>;
 
@@ -58,18 +62,20 @@ impl Stand {
 
     /// Answers everything that comes, with what `make` makes of it, for as long as the broker lives.
     pub fn serve(&self, mut requests: Streaming<Request>, make: fn(&Request) -> Response) {
-        let mut client = self.client.clone();
+        let client = self.client.clone();
         tokio::spawn(async move {
             while let Ok(Some(request)) = requests.message().await {
-                let _ = client.send_response(make(&request)).await;
+                let mut client = client.clone();
+                tokio::spawn(async move { client.send_response(make(&request)).await });
             }
         });
     }
 }
 
 pub async fn connect(broker: &EmbeddedBroker) -> Client {
-    let address = format!("http://{}", broker.address());
-    within(KubemqClient::connect(address)).await.expect("the broker listens")
+    let endpoint = Endpoint::from_shared(format!("http://{}", broker.address())).expect("an address");
+    let endpoint = endpoint.initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+    KubemqClient::new(within(endpoint.connect()).await.expect("the broker listens"))
 }
 
 pub async fn within<F: Future>(future: F) -> F::Output {

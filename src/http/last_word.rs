@@ -1,0 +1,128 @@
+//! A connection that never ends without a word.
+//!
+//! hyper closes a connection in silence when a request breaks off or does not come in time. A client then cannot tell a
+//! refusal from a fault of the network, so the last word is said here.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// How HTTP/2 begins; what follows is framed, and no plain text may be said into it.
+const PREFACE_START: &[u8] = b"PRI ";
+
+/// Said when a request began and nothing was answered.
+const INCOMPLETE: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n\
+content-length: 100\r\n\r\n\
+{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"the request broke off or did not come in time\"}}\n";
+
+/// A TCP stream that owes an answer to what it has read.
+pub struct LastWord {
+    stream: TcpStream,
+    owed: Owed,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Owed {
+    /// Nothing was read since the last answer.
+    Nothing,
+    /// A request, or a part of one, was read.
+    Answer,
+    /// The connection is framed.
+    Framed,
+}
+
+impl LastWord {
+    /// Watches over a fresh stream.
+    pub fn new(stream: TcpStream) -> Self {
+        Self { stream, owed: Owed::Nothing }
+    }
+}
+
+impl AsyncRead for LastWord {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        if !read.is_empty() && self.owed == Owed::Nothing {
+            self.owed = if read.starts_with(PREFACE_START) { Owed::Framed } else { Owed::Answer };
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for LastWord {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note(&polled);
+        polled
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(&polled);
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.say_last_word();
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl LastWord {
+    fn note(&mut self, written: &Poll<io::Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(1..))) && self.owed == Owed::Answer {
+            self.owed = Owed::Nothing;
+        }
+    }
+
+    fn say_last_word(&mut self) {
+        if self.owed == Owed::Answer {
+            self.owed = Owed::Nothing;
+            // Nothing was written before, so there is room for it; a client that has gone does not hear it.
+            let _ = self.stream.try_write(INCOMPLETE);
+        }
+    }
+}
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        self.say_last_word();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_has_the_length_it_says() {
+        let text = std::str::from_utf8(INCOMPLETE).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(body).unwrap()["error"]["code"], -32600);
+    }
+}
