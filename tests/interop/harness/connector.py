@@ -43,6 +43,12 @@ async def conformance_binary() -> Path:
     return CONFORMANCE_BINARY
 
 
+async def rust_examples() -> Path:
+    """Builds the examples in Rust; gives their folder. Unoptimized, since that is how the tests build them anyway."""
+    await _cargo("build", "--examples")
+    return install.ROOT / "target" / "debug" / "examples"
+
+
 async def _cargo(*arguments: str) -> None:
     print(f"cargo {' '.join(arguments)} ...", flush=True)
     started = await asyncio.create_subprocess_exec("cargo", *arguments, "--quiet", cwd=install.ROOT)

@@ -1,7 +1,8 @@
 """Responders in several languages, each answering on channels of its own.
 
-A responder with the prefix `p` answers the queries on `p.echo` (at once) and `p.slow` (after three seconds) with what they
-brought and those on `p.binary` with `BINARY`, executes the commands on `p.do` and rejects those on `p.reject` with `REASON`.
+A responder with the prefix `p` answers the queries on `p.echo` (at once) and `p.slow` (after three seconds) with
+what they brought and those on `p.binary` with `BINARY`, executes the commands on `p.do` and rejects those on
+`p.reject` with `REASON`.
 """
 
 import asyncio

@@ -30,7 +30,9 @@ class Tally:
         """Counts the block as one check; whatever it raises is a failure."""
         try:
             yield
-        except Exception as error:  # A check that breaks in an unforeseen way has failed, and the next one runs.
+        except (
+            Exception
+        ) as error:  # A check that breaks in an unforeseen way has failed, and the next one runs.
             kind = "" if isinstance(error, Failed) else f"{type(error).__name__}: "
             self.note(name, f"{kind}{error}"[:1500])
         else:

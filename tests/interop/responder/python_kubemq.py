@@ -22,7 +22,11 @@ async def main(broker: str, prefix: str) -> None:
         async def echo(query: QueryReceived, after_seconds: float = 0) -> None:
             await asyncio.sleep(after_seconds)
             answer = QueryResponse(
-                query_received=query, is_executed=True, body=query.body, metadata=query.metadata, tags=query.tags
+                query_received=query,
+                is_executed=True,
+                body=query.body,
+                metadata=query.metadata,
+                tags=query.tags,
             )
             await client.send_response(answer)
 
@@ -49,7 +53,9 @@ async def main(broker: str, prefix: str) -> None:
                 tasks.create_task(work)
             for name, answer in commands.items():
                 command = CommandsSubscription(channel=f"{prefix}.{name}", on_receive_command_callback=answer)
-                work = client.subscribe_commands_with_callback(command, answer, max_concurrent_callbacks=AT_ONCE)
+                work = client.subscribe_commands_with_callback(
+                    command, answer, max_concurrent_callbacks=AT_ONCE
+                )
                 tasks.create_task(work)
 
 

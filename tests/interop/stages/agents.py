@@ -53,7 +53,9 @@ async def leaves(client: Agent, running: Connector) -> None:
     cancelled = {"tool": "query_send", "cause": "cancelled"}
     before = running.metric("kubemq_mcp_calls_total", **cancelled)
     begun = time.monotonic()
-    await client.leave("query_send", {"channel": "interop.nobody", "body": "wait", "timeout_seconds": 30}, 0.5)
+    await client.leave(
+        "query_send", {"channel": "interop.nobody", "body": "wait", "timeout_seconds": 30}, 0.5
+    )
     while running.metric("kubemq_mcp_calls_total", **cancelled) == before:
         if time.monotonic() - begun > 10:
             raise TimeoutError("the query was not cancelled within 10 s of a timeout of 30 s")

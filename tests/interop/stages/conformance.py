@@ -26,7 +26,9 @@ async def run(tally: Tally, binary: Path) -> None:
             status, printed = await process.output_of(command, SUITE_SECONDS, _path())
             results.with_suffix(".txt").write_text(printed)
             _count_scenarios(tally, version, results, printed)
-            with tally.check(f"conformance {version}: nothing fails or passes against expected-failures.yaml"):
+            with tally.check(
+                f"conformance {version}: nothing fails or passes against expected-failures.yaml"
+            ):
                 if status != 0:
                     raise Failed(printed[printed.rfind("Total:") :])
 
@@ -34,7 +36,17 @@ async def run(tally: Tally, binary: Path) -> None:
 def _command(url: str, version: str, results: Path) -> list[str | Path]:
     suite = install.node_modules() / ".bin" / "conformance"
     scenarios = ["--suite", "all", "--spec-version", version]
-    return [suite, "server", "--url", url, *scenarios, "--expected-failures", BASELINE, "--output-dir", results]
+    return [
+        suite,
+        "server",
+        "--url",
+        url,
+        *scenarios,
+        "--expected-failures",
+        BASELINE,
+        "--output-dir",
+        results,
+    ]
 
 
 def _path() -> dict[str, str]:

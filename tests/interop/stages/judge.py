@@ -66,7 +66,13 @@ async def one_responder(tally: Tally, client: Agent, where: str, responder: Resp
     prefix = responder.prefix
     tags = {"action": "prüfen"}
     with tally.check(f"{where}: a query is answered byte for byte"):
-        arguments = {"channel": f"{prefix}.echo", "body": BODY, "metadata": "m-é", "tags": tags, "timeout_seconds": 20}
+        arguments = {
+            "channel": f"{prefix}.echo",
+            "body": BODY,
+            "metadata": "m-é",
+            "tags": tags,
+            "timeout_seconds": 20,
+        }
         answer = await client.call("query_send", arguments)
         expect(not answer.is_error, answer.text)
         expect_equal(answer.text, BODY, "the body")
@@ -74,11 +80,15 @@ async def one_responder(tally: Tally, client: Agent, where: str, responder: Resp
         expect_equal(meta["metadata"], "m-é", "the metadata of the reply")
         expect(meta["responder"].startswith(responder.client_id), f"the responder is {meta['responder']}")
     with tally.check(f"{where}: an answer that is no text comes as a resource"):
-        answer = await client.call("query_send", {"channel": f"{prefix}.binary", "body": "b", "timeout_seconds": 20})
+        answer = await client.call(
+            "query_send", {"channel": f"{prefix}.binary", "body": "b", "timeout_seconds": 20}
+        )
         expect(not answer.is_error, answer.text)
         expect_equal(base64.b64decode(answer.result["content"][0]["resource"]["blob"]), BINARY, "the bytes")
     with tally.check(f"{where}: a command is executed"):
-        answer = await client.call("command_send", {"channel": f"{prefix}.do", "body": BODY, "timeout_seconds": 20})
+        answer = await client.call(
+            "command_send", {"channel": f"{prefix}.do", "body": BODY, "timeout_seconds": 20}
+        )
         expect_equal(answer.text, f"Command executed successfully on channel '{prefix}.do'", "the text")
         await ended(client, answer, "executed", executed=True)
     with tally.check(f"{where}: a rejected command carries the responder's reason"):

@@ -1,4 +1,4 @@
-"""Agents that start the connector themselves: alone with its demo responders, and in front of one that runs."""
+"""Agents that start the connector: alone with its demo responders, and in front of one that runs."""
 
 import asyncio
 import time
@@ -14,8 +14,8 @@ from . import agents, judge
 
 KINDS = [agent.PYTHON_AUTO, agent.PYTHON_LEGACY, agent.NPM_V1, agent.NPM_V2_AUTO]
 
-# Runs a command and leaves a note of its exit status. A client that has to kill what it started kills this shell, and
-# then there is no note: so the note proves that the connector ended by itself when its input did.
+# Runs a command and leaves a note of its exit status. A client that has to kill what it started kills this
+# shell, and then there is no note: so the note proves that the connector ended by itself when its input did.
 NOTED = 'note="$1"; shift; "$@"; echo $? > "$note"'
 
 
@@ -46,7 +46,7 @@ WAITING = {"channel": "interop.nobody", "body": "wait", "timeout_seconds": 30}
 
 
 async def connected(tally: Tally, client: Agent, where: str, binary: Path, *flags: str) -> Path | None:
-    """Connects over standard input and output; gives where the exit status will be noted, or None when it fails."""
+    """Connects over standard input and output; gives where the exit status will be noted."""
     note = install.TARGET / "empty" / "status"
     note.unlink(missing_ok=True)
     command = ["sh", "-c", NOTED, "sh", str(note), str(binary), "stdio", "--log-level", "warn", *flags]
