@@ -7,6 +7,8 @@ mod answer;
 mod call;
 mod catalogue;
 mod config;
+#[cfg(feature = "conformance")]
+mod conformance;
 mod handle;
 mod journal;
 mod metrics;

@@ -148,11 +148,15 @@ fn agent(context: &RequestContext<RoleServer>) -> Agent {
         .get::<axum::http::request::Parts>()
         .and_then(|parts| parts.extensions.get::<Agent>().copied());
     let mut agent = told.unwrap_or(Agent { reads: Reads::Json, leaving: Leaving::CancelsByVersion });
-    let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    if modern {
+    if is_modern(context) {
         agent.leaving = Leaving::Cancels;
     }
     agent
+}
+
+/// Whether the request is of a version without a handshake: there `initialize` and `ping` are no methods.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 impl ServerHandler for Server {
@@ -190,13 +194,20 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let mut result = ListToolsResult::with_all_items(catalogue::tools().to_vec());
+        let tools = catalogue::tools().to_vec();
+        #[cfg(feature = "conformance")]
+        let tools = super::conformance::tools(&tools);
+        let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = u64::try_from(CATALOGUE_TTL.as_millis()).ok();
         result.cache_scope = Some(CacheScope::Public);
         Ok(result)
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
+        #[cfg(feature = "conformance")]
+        if let Some(fixture) = super::conformance::tool(name) {
+            return Some(fixture);
+        }
         catalogue::tools().iter().find(|tool| tool.name == name).cloned()
     }
 
@@ -205,6 +216,10 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::call(&params, &context).await {
+            return answer;
+        }
         let Some(tool) = Tool::parse(&params.name) else {
             let name = super::tool::argument::clipped(&params.name);
             let known = Tool::ALL.map(Tool::as_str).join(", ");
@@ -226,13 +241,15 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        let handshakes = !is_modern(&context);
         let right = match request.method.as_str() {
             "tools/call" => "an object with `name` (a string) and `arguments` (an object)",
-            "tools/list" | "ping" | "server/discover" => "an object or absent",
+            "tools/list" | "server/discover" => "an object or absent",
             "" => return Err(ErrorData::invalid_request("`method` must not be empty", None)),
-            "initialize" => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
+            "ping" if handshakes => "an object or absent",
+            "initialize" if handshakes => "an object with `protocolVersion`, `capabilities` and `clientInfo`",
             other => {
                 let method = super::tool::argument::clipped(other);
                 return Err(ErrorData::new(

@@ -197,6 +197,7 @@ async fn the_modern_rules_on_headers_and_meta_are_kept() {
         (all("2026-07-28", "tools/list"), message("tools/list", json!({})), 400, -32602),
         (all("2026-07-28", "tools/call"), list("2026-07-28"), 400, -32020),
         (all("2026-07-28", "ping"), message("ping", meta("2026-07-28")), 404, -32601),
+        (all("2026-07-28", "initialize"), message("initialize", meta("2026-07-28")), 404, -32601),
         (all("2026-07-28", "prompts/list"), message("prompts/list", meta("2026-07-28")), 404, -32601),
     ] {
         let answer = agent.send(headers, body.clone()).await;

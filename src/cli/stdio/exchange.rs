@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 use sse_stream::SseStream;
 
+use crate::broker::install_crypto_provider;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
 
@@ -73,6 +74,8 @@ impl Exchange {
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(wrong("the scheme must be http or https".to_owned()));
         }
+        // Without one even a client that only speaks plain HTTP panics when it is built.
+        install_crypto_provider();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_PATIENCE)
             .build()
@@ -154,4 +157,18 @@ where
 /// JSON keeps its meaning when the line breaks between its parts go; those in its texts are escaped already.
 fn one_line(text: String) -> String {
     if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a process of its own, as nextest runs it, nobody else has chosen a crypto provider before.
+    #[test]
+    fn a_running_connector_is_named_by_an_http_url() {
+        assert!(Exchange::remote("http://127.0.0.1:9090/mcp").is_ok());
+        for url in ["127.0.0.1:9090", "ftp://127.0.0.1/mcp", ""] {
+            assert!(Exchange::remote(url).is_err(), "{url}");
+        }
+    }
 }

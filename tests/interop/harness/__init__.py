@@ -1,0 +1,1 @@
+"""What the stages stand on: installing, processes, the connector, an agent, the tally."""

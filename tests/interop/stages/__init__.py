@@ -1,0 +1,1 @@
+"""The stages of the run, in order: agents, stdio, conformance, examples."""
