@@ -3,13 +3,16 @@
 //! One validator for arguments (`tool/`), one mapping from outcome to answer (`answer`), one order of steps (`actor`).
 
 mod actor;
+mod agent;
 mod answer;
 mod call;
 mod catalogue;
 mod config;
 #[cfg(feature = "conformance")]
 mod conformance;
+mod direct;
 mod handle;
+mod handler;
 mod journal;
 mod metrics;
 mod progress;
@@ -17,8 +20,10 @@ mod server;
 mod shard;
 mod tool;
 
+pub use agent::{Agent, Leaving, Reads, SUPPORTED_VERSIONS};
 pub use call::{Call, Report};
 pub use config::{ChannelRule, Config};
+pub use direct::{Announced, Direct};
 pub use handle::Handle;
-pub use server::{Agent, Leaving, Reads, SUPPORTED_VERSIONS, Server};
+pub use server::Server;
 pub use shard::{Parts, Shards};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::fault::{
     Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_VERSION,
 };
-use crate::mcp::{Reads, SUPPORTED_VERSIONS};
+use crate::mcp::{Announced, Reads, SUPPORTED_VERSIONS};
 
 /// The header that carries the protocol version, both ways.
 pub const VERSION_HEADER: &str = "mcp-protocol-version";
@@ -33,6 +33,23 @@ pub fn announces_json(headers: &HeaderMap) -> bool {
 pub fn reads(headers: &HeaderMap) -> Reads {
     let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     if accepted.any(|value| value.contains("text/event-stream")) { Reads::Stream } else { Reads::Json }
+}
+
+/// The headers that decide whether a call is a plain one; `None` when one of them is unreadable, comes twice, or mirrors an
+/// argument.
+pub fn announced(headers: &HeaderMap) -> Option<Announced<'_>> {
+    if headers.keys().any(|name| name.as_str().starts_with("mcp-param-")) {
+        return None;
+    }
+    let one = |name: &str| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Some(None),
+            (Some(value), None) => value.to_str().ok().map(Some),
+            (Some(_), Some(_)) => None,
+        }
+    };
+    Some(Announced { version: one(VERSION_HEADER)?, method: one("mcp-method")?, name: one("mcp-name")? })
 }
 
 /// What rmcp insists on.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -17,11 +17,12 @@ use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
 use super::fault::{Fault, INVALID_REQUEST, PARSE_ERROR};
 use super::guard::Guard;
 use super::metrics::Metrics;
-use crate::mcp::{Agent, Leaving, Server};
+use crate::mcp::{Agent, Direct, Leaving, Server};
 
 /// The endpoint; a clone is a few counts.
 #[derive(Clone)]
 pub struct Front {
+    server: Server,
     service: StreamableHttpService<Server, NeverSessionManager>,
     guard: Arc<Guard>,
     body_bytes_max: usize,
@@ -37,8 +38,10 @@ impl Front {
         // Host and Origin are checked in `guard`, before every route and with answers in JSON; the size here.
         rmcp.allowed_hosts = Vec::new();
         rmcp.max_request_body_bytes = config.body_bytes_max;
-        let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), rmcp);
+        let made = server.clone();
+        let service = StreamableHttpService::new(move || Ok(made.clone()), Arc::default(), rmcp);
         Self {
+            server,
             service,
             guard: Arc::new(Guard::new(&config.allowed_hosts, &config.allowed_origins)),
             body_bytes_max: config.body_bytes_max,
@@ -63,6 +66,24 @@ impl Front {
     }
 
     async fn answer(&self, request: Request<()>, body: Bytes, agent: Agent) -> Response<Body> {
+        let plain = compat::announced(request.headers())
+            .and_then(|announced| Direct::read(announced, agent.reads, &body));
+        match plain {
+            Some(direct) => {
+                let (parts, ()) = request.into_parts();
+                // The call has what it needs; a body that waits with it would be kept for nothing.
+                drop(body);
+                let mut response = Response::new(Body::from(self.server.direct(direct, agent).await));
+                let json = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(header::CONTENT_TYPE, json);
+                self.finish(response, Some(&parts.headers))
+            }
+            // In a box: what rmcp keeps for a call must not make the plain ones as large.
+            None => Box::pin(self.answer_by_rmcp(request, body, agent)).await,
+        }
+    }
+
+    async fn answer_by_rmcp(&self, request: Request<()>, body: Bytes, agent: Agent) -> Response<Body> {
         let (mut parts, ()) = request.into_parts();
         let asked = parts.headers.clone();
         parts.headers.insert(header::ACCEPT, ACCEPT_BOTH);

@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ("tonic", &["broker/", "embedded/", "embedded.rs"]),
     ("sled", &["idempotency/sled"]),
     ("rmcp", &["mcp/", "http/front", "cli/call"]),
-    ("axum", &["http/", "mcp/server", "cli/stdio/"]),
+    ("axum", &["http/", "mcp/agent", "cli/stdio/"]),
 ];
 
 fn sources() -> Vec<(String, String)> {

@@ -13,6 +13,8 @@ mod layers;
 mod leaving;
 mod load;
 mod malformed;
+mod paths;
+mod process;
 mod reconnect;
 mod shutdown;
 mod timeout;

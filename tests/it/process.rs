@@ -1,0 +1,256 @@
+//! The real program as a process: its ready line, its signals, its exit statuses, its words on standard output.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::harness::agent::{Agent, Era};
+use crate::harness::binary::Binary;
+
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
+}
+
+#[test]
+fn the_ready_line_has_the_url_and_a_signal_ends_it_in_order() {
+    for signal in ["TERM", "INT"] {
+        let mut server = Binary::start(&SERVE, &[]);
+        let agent = Agent::new(&server.word("http://"));
+        runtime().block_on(async { assert_eq!(agent.get("/healthz").await.0, 200) });
+        server.signal(signal);
+        assert_eq!(server.wait().code(), Some(0), "{}", server.log());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let mut server = Binary::start(&SERVE, &[]);
+    let agent = Agent::new(&server.word("http://"));
+    let runtime = runtime();
+    let asking = runtime.spawn(async move {
+        agent
+            .try_call(
+                Era::Plain,
+                "query_send",
+                json!({ "channel": "nobody", "body": "b", "timeout_seconds": 60 }),
+            )
+            .await
+    });
+    let pending = Agent::new(&server.word("http://"));
+    runtime.block_on(async {
+        while !pending.get("/metrics").await.1.contains("kubemq_mcp_requests_pending 1") {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    });
+    server.signal("TERM");
+    while !server.log().contains("stopping") {
+        std::thread::yield_now();
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(130), "{}", server.log());
+    assert!(runtime.block_on(asking).expect("no panic").is_err(), "nothing was answered");
+}
+
+#[test]
+fn the_log_has_one_line_per_call_and_never_a_body() {
+    let server =
+        Binary::start(&[&SERVE[..], &["--log-format", "json", "--log-level", "trace"]].concat(), &[]);
+    let agent = Agent::new(&server.word("http://"));
+    runtime().block_on(async {
+        for era in [Era::Plain, Era::Modern] {
+            let arguments = json!({ "channel": "nobody", "body": "s3cret-body", "metadata": "s3cret-meta",
+                "tags": { "t": "s3cret-tag" }, "timeout_seconds": 1 });
+            agent.call_in(era, "command_send", arguments).await;
+        }
+        agent.call("command_send", json!({ "channel": "nobody", "body": ["s3cret-body"] })).await;
+    });
+    let log = server.log();
+    assert!(!log.contains("s3cret"), "{log}");
+    let ended: Vec<Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|line: &Value| line["message"] == "call ended")
+        .collect();
+    assert_eq!(ended.len(), 3, "{log}");
+    assert_eq!((&ended[0]["tool"], &ended[0]["channel"]), (&json!("command_send"), &json!("nobody")));
+    assert_eq!((&ended[0]["cause"], &ended[0]["outcome"]), (&json!("timed_out"), &json!("unknown")));
+    assert!(ended[0]["elapsed_seconds"].as_f64().is_some_and(|seconds| seconds >= 1.0));
+    assert_eq!(ended[2]["cause"], "invalid_arguments");
+}
+
+#[test]
+fn metrics_are_there_from_the_start() {
+    let server = Binary::start(&SERVE, &[]);
+    let agent = Agent::new(&server.word("http://"));
+    let (_, metrics) = runtime().block_on(agent.get("/metrics"));
+    for line in [
+        "kubemq_mcp_calls_total{tool=\"command_send\",kind=\"command\",cause=\"timed_out\"} 0",
+        "kubemq_mcp_requests_pending 0",
+        "kubemq_mcp_broker_up 1",
+        "kubemq_mcp_build_info{version=",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in {metrics}");
+    }
+}
+
+#[test]
+fn the_demo_shows_four_calls_and_succeeds() {
+    let output = Binary::command(&["demo"], &[]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    for part in ["query response payload", "executed successfully", "rejected on channel", "timed out"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[test]
+fn a_call_from_the_command_line_reaches_a_responder_from_the_command_line() {
+    let server = Binary::start(&SERVE, &[]);
+    let (url, broker) = (server.word("http://"), server.word("127.0.0.1:").replace("http://", ""));
+    let broker = if broker.contains("/mcp") { last_address(&server) } else { broker };
+    let mut responder = Binary::command(
+        &["respond", "orders", "--kind", "query", "--exec", "tr a-z A-Z", "--broker", &broker],
+        &[],
+    )
+    .stdout(Stdio::piped())
+    .stderr(Stdio::null())
+    .spawn()
+    .expect("it runs");
+    let mut ready = String::new();
+    let output = responder.stdout.as_mut().expect("it is piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut ready).expect("a line");
+    assert!(ready.contains("answering each query on orders"), "{ready}");
+    let call = ["call", "query_send", "--channel", "orders", "--body", "loud", "--url", &url];
+    let output = Binary::command(&call, &[]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "LOUD");
+    assert_eq!(output.status.code(), Some(0));
+    let failing = [
+        "call",
+        "command_send",
+        "--channel",
+        "nobody",
+        "--body",
+        "b",
+        "--timeout-seconds",
+        "1",
+        "--url",
+        &url,
+    ];
+    assert_eq!(Binary::command(&failing, &[]).output().expect("it runs").status.code(), Some(1));
+    responder.kill().expect("ours");
+    responder.wait().expect("ours");
+    drop(server);
+    let gone = Binary::command(&call, &[]).output().expect("it runs");
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("kubemq-mcp serve"));
+}
+
+fn last_address(server: &Binary) -> String {
+    server.word("127.0.0.1:").trim_start_matches("http://").trim_end_matches("/mcp").to_owned()
+}
+
+#[test]
+fn check_says_what_it_found_and_its_status_follows() {
+    let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
+    let free = [("KUBEMQ_MCP__SERVER__LISTEN", "127.0.0.1:0")];
+    let address = broker.word("127.0.0.1:");
+    let well = Binary::command(&["check", "--broker", &address], &free).output().expect("it runs");
+    let text = String::from_utf8_lossy(&well.stdout).into_owned();
+    assert_eq!(well.status.code(), Some(0), "{text}");
+    assert!(text.contains("answers") && text.contains("all well"), "{text}");
+    drop(broker);
+    let gone = Binary::command(&["check", "--broker", &address], &free).output().expect("it runs");
+    assert_eq!(gone.status.code(), Some(1), "{}", String::from_utf8_lossy(&gone.stdout));
+    let wrong = Binary::command(&["check"], &[("KUBEMQ_MCP__SERVER__SHARD", "2")]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(text.contains("KUBEMQ_MCP__SERVER__SHARD") && text.contains("server.shards"), "{text}");
+}
+
+#[test]
+fn stdio_answers_every_line_and_writes_nothing_else() {
+    let mut child = Binary::command(&["stdio", "--demo"], &[("KUBEMQ_MCP__LOG__LEVEL", "debug")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let info = json!({ "name": "x", "version": "1" });
+    let query = json!({ "name": "query_send", "arguments": { "channel": "example-queries", "body": "b" } });
+    let lines = [
+        "{nonsense".to_owned(),
+        String::new(),
+        // Older requests without a handshake are answered as over HTTP.
+        json!({ "jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": query }).to_string(),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+            { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info } })
+        .to_string(),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }).to_string(),
+        // A modern request in the middle of it.
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "server/discover", "params":
+            { "_meta": crate::harness::agent::modern_meta() } })
+        .to_string(),
+        json!({ "jsonrpc": "2.0", "id": 4, "method": "nope" }).to_string(),
+    ];
+    let input = child.stdin.as_mut().expect("it is piped");
+    for line in &lines {
+        writeln!(input, "{line}").expect("it reads");
+    }
+    let output = child.stdout.as_mut().expect("it is piped");
+    let mut answers = Vec::new();
+    let mut reader = std::io::BufReader::new(output);
+    while answers.len() < 6 {
+        let mut line = String::new();
+        assert_ne!(std::io::BufRead::read_line(&mut reader, &mut line).expect("a text"), 0, "{answers:?}");
+        answers.push(serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
+    }
+    let by_id =
+        |id: Value| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("no {id}"));
+    let parse = answers.iter().find(|answer| answer["error"]["code"] == -32700);
+    assert!(parse.is_some_and(|answer| answer.get("id").is_none()), "{answers:?}");
+    assert_eq!(by_id(json!("early"))["result"]["isError"], false);
+    assert_eq!(by_id(json!(1))["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(by_id(json!(2))["result"]["tools"][0]["name"], "query_send");
+    assert_eq!(by_id(json!(3))["result"]["resultType"], "complete");
+    assert_eq!(by_id(json!(4))["error"]["code"], -32601);
+    drop(child.stdin.take());
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+}
+
+#[test]
+fn stdio_ends_promptly_with_a_call_in_flight_and_a_cancel_silences_its_answer() {
+    let started = tokio::time::Instant::now();
+    let mut child = Binary::command(&["stdio"], &[])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let call = |id: u8| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "query_send",
+            "arguments": { "channel": "nobody", "body": "b", "timeout_seconds": 30 } } })
+    };
+    let input = child.stdin.as_mut().expect("it is piped");
+    for line in [
+        call(1),
+        call(2),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "unknown" } }),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" }),
+    ] {
+        writeln!(input, "{line}").expect("it reads");
+    }
+    let mut reader = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut reader, &mut line).expect("a text");
+    assert_eq!(serde_json::from_str::<Value>(&line).expect("JSON")["id"], 3);
+    drop(child.stdin.take());
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "it waited for the call");
+    line.clear();
+    assert_eq!(std::io::BufRead::read_line(&mut reader, &mut line).expect("a text"), 0, "{line}");
+}
