@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::broker::{self, KubemqBroker, Place, Responder};
-use crate::channel::Seats;
+use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
 use crate::embedded::EmbeddedBroker;
 use crate::http::{self, Front, Listener};
@@ -70,6 +71,7 @@ pub struct App {
     admin: Option<Listener>,
     upkeep: Vec<JoinHandle<()>>,
     drain: Duration,
+    draining: CancellationToken,
 }
 
 impl App {
@@ -79,6 +81,10 @@ impl App {
     /// Says which part could not be started, why, and what would help.
     pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
         let figures = telemetry::install_recorder();
+        // A series that begins with its first event hides that event from Prometheus.
+        channel::register_metrics();
+        http::register_metrics();
+        mcp::register_metrics();
         broker::install_crypto_provider();
         let (embedded, addresses) = reach(&config).await?;
         let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
@@ -98,7 +104,8 @@ impl App {
         let server = mcp::Server::new(door.clone(), config.tool.clone(), config.channels.clone(), note);
         let front = Front::new(server, &config.http);
 
-        let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone());
+        let draining = CancellationToken::new();
+        let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone(), draining.clone());
         let upkeep = vec![tokio::spawn(figures.keep_up()), tokio::spawn(readiness::watch(broker.clone()))];
         let mut app = Self {
             front,
@@ -114,14 +121,25 @@ impl App {
             admin: None,
             upkeep,
             drain: Duration::from_secs(config.server.drain_seconds),
+            draining,
         };
+        match app.open(&config, options, ops).await {
+            Ok(()) => Ok(app),
+            Err(error) => {
+                app.stop(Some(Duration::ZERO)).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn open(&mut self, config: &Whole, options: Options, ops: http::Ops) -> anyhow::Result<()> {
         if options.demo == Demo::Added {
-            app.responders = demo::responders(&app.broker_config, &app.broker_addresses).await?;
+            self.responders = demo::responders(&self.broker_config, &self.broker_addresses).await?;
         }
-        if options.face == Face::Http {
-            app.listen(&config, ops).await?;
+        match options.face {
+            Face::Http => self.listen(config, ops).await,
+            Face::InProcess => Ok(()),
         }
-        Ok(app)
     }
 
     async fn listen(&mut self, config: &Whole, ops: http::Ops) -> anyhow::Result<()> {
@@ -185,6 +203,7 @@ impl App {
     /// Stops accepting, lets what is in flight end within `patience` (`server.drain_seconds` when `None`), ends what is
     /// still open as unknown, and takes everything down.
     pub async fn stop(mut self, patience: Option<Duration>) {
+        self.draining.cancel();
         let patience = patience.unwrap_or(self.drain);
         let listener = self.listener.take();
         let open = async {

@@ -13,5 +13,5 @@ mod registry;
 pub use config::Config;
 pub use error::{AskError, ReserveError};
 pub use handle::{Asked, Handle, Ticket};
-pub use metrics::Metrics;
+pub use metrics::register_metrics;
 pub use registry::{Registry, Seats};

@@ -16,5 +16,6 @@ mod router;
 pub use config::{AdminConfig, Config};
 pub use front::Front;
 pub use listener::{BindError, Listener};
+pub use metrics::register_metrics;
 pub use ops::{Ops, Readiness};
 pub use router::{admin_router, router};

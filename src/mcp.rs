@@ -25,5 +25,6 @@ pub use call::{Call, Report};
 pub use config::{ChannelRule, Config};
 pub use direct::{Announced, Direct};
 pub use handle::Handle;
+pub use metrics::register_metrics;
 pub use server::Server;
 pub use shard::{Parts, Shards};

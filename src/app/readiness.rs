@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
+use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Address, KubemqBroker, LinkState};
 use crate::http::{Ops, Readiness};
@@ -21,22 +22,29 @@ pub fn ops(
     door: mcp::Handle,
     note: Option<&'static str>,
     figures: Figures,
+    draining: CancellationToken,
 ) -> Ops {
     let (link, addresses) = (broker.link(), listed(addresses));
+    let scraped = Arc::clone(broker);
     let readiness = move || {
         let (link, addresses, door) = (link.clone(), addresses.clone(), door.clone());
+        let draining = draining.is_cancelled();
         async move {
             let (broker_up, broker_detail) = match &*link.borrow() {
                 LinkState::Up { info } => (true, format!("KubeMQ {} on {}", info.version, info.host)),
                 LinkState::Down { reason, .. } => (false, reason.clone()),
             };
             let actors_answer = door.answers(ACTOR_PATIENCE).await;
-            let ready = broker_up && actors_answer;
-            Readiness { ready, broker_up, broker: addresses, broker_detail, actors_answer, note }
+            let ready = broker_up && actors_answer && !draining;
+            Readiness { ready, draining, broker_up, broker: addresses, broker_detail, actors_answer, note }
         }
         .boxed()
     };
-    Ops { readiness: Arc::new(readiness), metrics: Arc::new(move || figures.render()) }
+    let metrics = move || {
+        counter!("kubemq_mcp_broker_reconnects_total").absolute(scraped.reconnects());
+        figures.render()
+    };
+    Ops { readiness: Arc::new(readiness), metrics: Arc::new(metrics) }
 }
 
 /// Keeps the broker's series true until the broker is stopped.
@@ -52,7 +60,6 @@ pub async fn watch(broker: Arc<KubemqBroker>) {
             LinkState::Up { .. } => gauge!("kubemq_mcp_broker_up").set(1.0),
             LinkState::Down { .. } => gauge!("kubemq_mcp_broker_up").set(0.0),
         }
-        counter!("kubemq_mcp_broker_reconnects_total").absolute(broker.reconnects());
         if link.changed().await.is_err() {
             return;
         }

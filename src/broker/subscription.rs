@@ -95,6 +95,9 @@ impl Supervisor {
             opened = &mut opening => Some(opened?),
             () = sleep(OBJECTION_PATIENCE) => None,
         };
+        if early.as_ref().is_some_and(|opened| !speaks_grpc(opened.metadata())) {
+            return Err(tonic::Status::unavailable("what answers there is no KubeMQ broker"));
+        }
         self.opened.send_replace(true);
         let opened = match early {
             Some(opened) => opened,
@@ -140,6 +143,12 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// tonic takes a web server's error page for an open stream, and notices only when it reads from it.
+fn speaks_grpc(headers: &tonic::metadata::MetadataMap) -> bool {
+    let media = headers.get("content-type").and_then(|value| value.to_str().ok());
+    media.is_some_and(|media| media.starts_with("application/grpc"))
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {

@@ -8,9 +8,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{Ask, ChannelActor, Close};
-use super::metrics::Metrics;
+use super::registry::InFlight;
 use super::{AskError, ReserveError, Seats};
 use crate::domain::{Channel, Reply, Request};
+
+/// How long an actor may take to read its mail. It only files it, so a longer wait means that its thread hangs.
+const MAIL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A channel's actor, seen from outside. Cheap to clone.
 #[derive(Clone)]
@@ -45,26 +48,24 @@ impl OwnSeats {
 }
 
 /// Room for one request, on its channel and in the connector. It cannot be forged, and dropping it gives the room back.
-#[derive(Debug)]
 pub struct Ticket {
     _own: OwnedSemaphorePermit,
     _shared: OwnedSemaphorePermit,
     _counted: Counted,
 }
 
-#[derive(Debug)]
-struct Counted;
+struct Counted(Arc<InFlight>);
 
 impl Counted {
-    fn new() -> Self {
-        Metrics::get().pending.increment(1);
-        Self
+    fn new(in_flight: Arc<InFlight>) -> Self {
+        in_flight.add();
+        Self(in_flight)
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        Metrics::get().pending.decrement(1);
+        self.0.remove();
     }
 }
 
@@ -79,7 +80,7 @@ impl Handle {
     pub fn reserve(&self) -> Result<Ticket, ReserveError> {
         let own = self.own_seats.take(&self.channel)?;
         let shared = self.seats.take()?;
-        Ok(Ticket { _own: own, _shared: shared, _counted: Counted::new() })
+        Ok(Ticket { _own: own, _shared: shared, _counted: Counted::new(self.seats.in_flight()) })
     }
 
     /// Sends the request once and waits for its end. `leave` resets the call when the agent leaves.
@@ -87,10 +88,14 @@ impl Handle {
     /// # Errors
     /// [`AskError::Gone`] when nothing was sent because the actor was dead; otherwise how the request failed.
     pub async fn ask(&self, ticket: Ticket, request: Request, leave: CancellationToken) -> Asked {
+        if !self.is_alive() {
+            return Err(AskError::Gone);
+        }
         let (waiter, end) = tokio::sync::oneshot::channel();
-        match self.address.send(Ask { ticket, request, leave, waiter }).await {
+        match self.address.send(Ask { ticket, request, leave, waiter }).timeout(MAIL_PATIENCE).await {
             Ok(()) => end.await.unwrap_or(Err(AskError::Died)),
-            Err(MailboxError::Closed | MailboxError::Timeout) => Err(AskError::Gone),
+            // The mail may have been read, or may be read still.
+            Err(MailboxError::Closed | MailboxError::Timeout) => Err(AskError::Died),
         }
     }
 

@@ -32,6 +32,11 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     }
 });
 
+/// Makes every series of this layer, at zero.
+pub fn register_metrics() {
+    let _ = Metrics::get();
+}
+
 impl Metrics {
     /// The one set of series of this process. Ask for it after the recorder is installed.
     pub fn get() -> &'static Self {

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::Actor;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::actor::ChannelActor;
 use super::handle::OwnSeats;
@@ -25,6 +26,28 @@ pub struct Seats {
     requests_max: usize,
     channels: Arc<Semaphore>,
     channels_max: usize,
+    in_flight: Arc<InFlight>,
+}
+
+/// How many tickets are out.
+#[derive(Default)]
+pub(super) struct InFlight {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+impl InFlight {
+    pub(super) fn add(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Metrics::get().pending.increment(1);
+    }
+
+    pub(super) fn remove(&self) {
+        Metrics::get().pending.decrement(1);
+        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.none.notify_waiters();
+        }
+    }
 }
 
 impl Seats {
@@ -35,7 +58,12 @@ impl Seats {
             requests_max: config.requests_pending_max,
             channels: Arc::new(Semaphore::new(config.channels_alive_max)),
             channels_max: config.channels_alive_max,
+            in_flight: Arc::default(),
         }
+    }
+
+    pub(super) fn in_flight(&self) -> Arc<InFlight> {
+        Arc::clone(&self.in_flight)
     }
 
     pub(super) fn take(&self) -> Result<OwnedSemaphorePermit, ReserveError> {
@@ -52,14 +80,19 @@ impl Seats {
 
     /// Requests in flight over all channels.
     pub fn requests_pending(&self) -> usize {
-        self.requests_max - self.requests.available_permits()
+        self.in_flight.count.load(Ordering::Acquire)
     }
 
-    /// Waits until nothing is in flight. Nobody else gets room while it waits at the head of the line.
+    /// Waits until nothing is in flight.
     pub async fn all_free(&self) {
-        let all = u32::try_from(self.requests_max).unwrap_or(u32::MAX);
-        // The semaphore is never closed.
-        let _ = self.requests.acquire_many(all).await;
+        loop {
+            // Registered before the look, so that the last end is not missed.
+            let none = self.in_flight.none.notified();
+            if self.requests_pending() == 0 {
+                return;
+            }
+            none.await;
+        }
     }
 
     /// Channels that have an actor.

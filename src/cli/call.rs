@@ -42,7 +42,7 @@ pub struct Args {
     /// A tag that travels beside the body; may be given many times
     #[arg(long = "tag", value_name = "KEY=VALUE")]
     pub tags: Vec<Tag>,
-    /// Seconds to wait for the reply, 1 to 300; without it the tool decides
+    /// Seconds to wait for the reply, at least 1; more than 300 is capped, and without it the tool decides
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub timeout_seconds: Option<u32>,
     /// Where the connector takes MCP

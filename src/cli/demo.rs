@@ -70,7 +70,7 @@ fn rejecting(app: &App) -> anyhow::Result<Responder> {
 
 async fn show(url: &str) -> anyhow::Result<bool> {
     say(&format!("A connector with an embedded broker and three responders runs at {url}\n"))?;
-    let client = reqwest::Client::new();
+    let client = reqwest::Client::builder().no_proxy().build()?;
     let mut as_expected = true;
     for (title, tool, arguments, is_error) in SHOWN {
         let arguments: Value = serde_json::from_str(arguments)?;

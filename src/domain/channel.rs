@@ -25,7 +25,7 @@ pub enum ChannelError {
     /// The text is empty.
     #[error("must not be empty")]
     Empty,
-    /// The text is longer than [`CHANNEL_BYTES_MAX`].
+    /// The text is longer than `CHANNEL_BYTES_MAX`.
     #[error("must be at most {CHANNEL_BYTES_MAX} bytes long, got {0}")]
     TooLong(usize),
     /// The text has a wildcard; a request goes to one channel.

@@ -21,7 +21,7 @@ pub struct TimeoutError;
 
 impl Timeout {
     /// Caps what was asked for, in seconds, at `cap_seconds` (a channel's own or `tool_timeout_seconds`) and at
-    /// [`TIMEOUT_SECONDS_MAX`].
+    /// `TIMEOUT_SECONDS_MAX`.
     ///
     /// # Errors
     /// Nothing below one second is a timeout.

@@ -4,6 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::metrics::Metrics;
+
 /// Why a request got no further than HTTP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
@@ -36,8 +38,9 @@ impl Fault {
         Self { status, code, message: message.into(), data: Value::Null, id: None }
     }
 
-    /// The answer.
+    /// The answer, counted as a refusal.
     pub fn response(self) -> Response<Body> {
+        Metrics::get().requests_refused.increment(1);
         let mut error = json!({ "code": self.code, "message": self.message });
         if !self.data.is_null() {
             error["data"] = self.data;

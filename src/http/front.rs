@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -16,7 +16,6 @@ use super::Config;
 use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
 use super::fault::{Fault, INVALID_REQUEST, PARSE_ERROR};
 use super::guard::Guard;
-use super::metrics::Metrics;
 use crate::mcp::{Agent, Direct, Leaving, Server};
 
 /// The endpoint; a clone is a few counts.
@@ -95,7 +94,6 @@ impl Front {
         if failed && !json {
             let text = answered.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             let fault = compat::refused(parts.status, &asked, &body, &String::from_utf8_lossy(&text));
-            Metrics::get().requests_refused.increment(1);
             return self.finish(fault.response(), Some(&asked));
         }
         if json && may_initialize(&asked, &body) {
@@ -131,10 +129,7 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
             let agent = Agent { reads: compat::reads(&asked), leaving: Leaving::CancelsByVersion };
             front.answer(Request::from_parts(parts, ()), body, agent).await
         }
-        Err(fault) => {
-            Metrics::get().requests_refused.increment(1);
-            front.finish(fault.response(), Some(&asked))
-        }
+        Err(fault) => front.finish(fault.response(), Some(&asked)),
     }
 }
 
@@ -144,23 +139,17 @@ async fn read(front: &Front, method: &Method, headers: &HeaderMap, body: Body) -
         return Err(Fault::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message));
     }
     let limit = front.body_bytes_max;
-    let too_large = || {
-        let message = format!("the body is larger than {limit} bytes (http.body_bytes_max)");
-        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message)
-    };
-    let announced =
-        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
     if !compat::announces_json(headers) {
         // KubeMQ's own endpoint answers a parse error here, and its clients look for it.
         let message = "the Content-Type must be application/json";
         return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, PARSE_ERROR, message));
     }
-    match tokio::time::timeout(front.body_patience, Limited::new(body, limit).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+    match tokio::time::timeout(front.body_patience, bounded(body, limit)).await {
+        Ok(Ok(Some(body))) => Ok(body),
+        Ok(Ok(None)) => {
+            let message = format!("the body is larger than {limit} bytes (http.body_bytes_max)");
+            Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message))
+        }
         Ok(Err(_)) => {
             Err(Fault::new(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body ended before its length"))
         }
@@ -170,6 +159,28 @@ async fn read(front: &Front, method: &Method, headers: &HeaderMap, body: Body) -
             Err(Fault::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message))
         }
     }
+}
+
+/// Reads a body of at most `limit` bytes; `None` when there are more.
+///
+/// What is beyond is read and dropped for a while: a client that is still writing when the answer comes and the connection
+/// closes sees a broken pipe instead of the answer.
+async fn bounded(mut body: Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
+    const DROPPED_LIMITS_MAX: usize = 4;
+    let mut kept = BytesMut::new();
+    let mut seen: usize = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        seen = seen.saturating_add(data.len());
+        if seen <= limit {
+            kept.extend_from_slice(&data);
+        } else if seen > limit.saturating_mul(1 + DROPPED_LIMITS_MAX) {
+            break;
+        } else {
+            kept = BytesMut::new();
+        }
+    }
+    Ok((seen <= limit).then(|| kept.freeze()))
 }
 
 /// Longest body that is searched for a handshake, in bytes: a handshake is far smaller.

@@ -14,6 +14,8 @@ use serde::Serialize;
 pub struct Readiness {
     /// Everything below is well.
     pub ready: bool,
+    /// Whether it is stopping: what is in flight may end, nothing new should come.
+    pub draining: bool,
     /// Whether the broker answers.
     pub broker_up: bool,
     /// The broker's address, or addresses.

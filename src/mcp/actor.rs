@@ -115,8 +115,9 @@ async fn run(
 
 fn fill(report: &mut Report, asked: Asked, sent_at: SystemTime) {
     report.ending = ending(&asked);
+    let left = asked == Err(AskError::Left);
     report.reply = asked.ok();
-    if report.outcome() != Outcome::NotSent {
+    if left || report.outcome() != Outcome::NotSent {
         report.first_sent_at = Some(sent_at);
     }
 }

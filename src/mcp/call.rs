@@ -69,9 +69,12 @@ impl Report {
         self.ending.cause
     }
 
-    /// What is known of the effect.
+    /// What is known of the effect. A query that was given up in flight had left.
     pub fn outcome(&self) -> Outcome {
-        self.ending.cause.outcome()
+        match self.ending.cause {
+            Cause::Cancelled if self.first_sent_at.is_some() => Outcome::Unknown,
+            cause => cause.outcome(),
+        }
     }
 
     /// The channel for a text; a call without one is still a sentence.

@@ -68,7 +68,7 @@ fn input(kind: Kind) -> Value {
             "channel": {
                 "type": "string", "minLength": 1, "maxLength": 256,
                 "description": "Target channel, for example 'orders.create'. One exact name, no wildcards. Cannot start \
-                                with the reserved `_AGENTS_.` prefix."
+                                with the reserved `_AGENTS_.` prefix, nor with `kubemq.cluster.internal.`."
             },
             "body": { "type": "string", "description": "Request payload sent to the responder, often JSON." },
             "metadata": { "type": "string", "description": "Optional metadata string carried alongside the body." },

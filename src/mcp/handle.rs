@@ -9,6 +9,9 @@ use super::actor::{AreYouThere, Channels, Route};
 use super::{Call, Report, Shards, journal};
 use crate::domain::{Cause, Ending, Sent};
 
+/// How much longer than its own deadline a call may take on its way through the actors. Longer means that a thread hangs.
+const ROUTING_PATIENCE: Duration = Duration::from_secs(10);
+
 /// All shards, seen from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
@@ -30,13 +33,12 @@ impl Handle {
                 call.principal.clone(),
                 call.tool,
                 Some(call.request.channel.to_string()),
-                Ending::new(Cause::Internal(Sent::Maybe), "the routing actor died"),
+                Ending::new(Cause::Internal(Sent::Maybe), "the routing actor died or hangs"),
             )
         };
         let shard = self.shards.of(call.request.kind, &call.request.channel);
-        // No timeout here: the wait for the reply has its own deadline inside, and the wait for room in the mailbox is
-        // bounded by the connections and streams that may wait.
-        if let Ok(report) = shard.send(Route { call, arrived }).await {
+        let longest = call.request.timeout.duration() + self.shards.gateway_buffer() + ROUTING_PATIENCE;
+        if let Ok(report) = shard.send(Route { call, arrived }).timeout(longest).await {
             return report;
         }
         report.elapsed = arrived.elapsed();

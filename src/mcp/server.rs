@@ -18,7 +18,7 @@ use super::config::{ChannelRule, Config};
 use super::progress::{Progress, reported};
 use super::tool::request;
 use super::{Call, Direct, Handle, Report, answer, journal};
-use crate::domain::{Kind, Principal, Tool};
+use crate::domain::{Cause, Ending, Kind, Principal, Sent, Tool};
 
 /// One MCP server for all requests; a clone is one count.
 #[derive(Clone)]
@@ -88,7 +88,8 @@ impl Server {
         match AssertUnwindSafe(self.call(tool, arguments, caller)).catch_unwind().await {
             Ok(report) => Ok(answer::answer(report)),
             Err(_) => {
-                tracing::error!(tool = tool.as_str(), "a call ended in a panic");
+                let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
+                journal::call_ended(&Report::refused(Principal::anonymous(), tool, None, ending));
                 Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
             }
         }

@@ -88,6 +88,11 @@ impl Shards {
         self.shards.iter().map(|shard| shard.address(&self.parts)).collect()
     }
 
+    /// How long a call may take beyond its timeout.
+    pub(super) fn gateway_buffer(&self) -> Duration {
+        self.parts.gateway_buffer
+    }
+
     /// Room for requests and channels.
     pub fn seats(&self) -> &Seats {
         &self.parts.seats

@@ -109,8 +109,7 @@ fn the_demo_shows_four_calls_and_succeeds() {
 #[test]
 fn a_call_from_the_command_line_reaches_a_responder_from_the_command_line() {
     let server = Binary::start(&SERVE, &[]);
-    let (url, broker) = (server.word("http://"), server.word("127.0.0.1:").replace("http://", ""));
-    let broker = if broker.contains("/mcp") { last_address(&server) } else { broker };
+    let (url, broker) = (server.word("http://"), server.last_word());
     let mut responder = Binary::command(
         &["respond", "orders", "--kind", "query", "--exec", "tr a-z A-Z", "--broker", &broker],
         &[],
@@ -148,10 +147,6 @@ fn a_call_from_the_command_line_reaches_a_responder_from_the_command_line() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains("kubemq-mcp serve"));
 }
 
-fn last_address(server: &Binary) -> String {
-    server.word("127.0.0.1:").trim_start_matches("http://").trim_end_matches("/mcp").to_owned()
-}
-
 #[test]
 fn check_says_what_it_found_and_its_status_follows() {
     let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
@@ -167,7 +162,10 @@ fn check_says_what_it_found_and_its_status_follows() {
     let wrong = Binary::command(&["check"], &[("KUBEMQ_MCP__SERVER__SHARD", "2")]).output().expect("it runs");
     let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(text.contains("KUBEMQ_MCP__SERVER__SHARD") && text.contains("server.shards"), "{text}");
+    assert!(
+        text.contains("`KUBEMQ_MCP__SERVER__SHARD`") && text.contains("KUBEMQ_MCP__SERVER__SHARDS"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -76,8 +76,11 @@ impl Exchange {
         }
         // Without one even a client that only speaks plain HTTP panics when it is built.
         install_crypto_provider();
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_PATIENCE)
+        // A proxy cannot reach what listens only here.
+        let is_here =
+            parsed.host_str().is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host));
+        let client = reqwest::Client::builder().connect_timeout(CONNECT_PATIENCE);
+        let client = if is_here { client.no_proxy() } else { client }
             .build()
             .map_err(|error| wrong(error.to_string()))?;
         Ok(Self::Remote { client, url: parsed })

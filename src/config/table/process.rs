@@ -18,7 +18,7 @@ pub static SERVER: Section = Section {
             "server.drain_seconds",
             25,
             0..=300,
-            "How long a stop waits for the calls that still run. Commands still open after that are recorded as in doubt.",
+            "How long a stop waits for the calls that still run. What is still open after that is told as unknown.",
         ),
         Setting::integer(
             "server.shards",
@@ -30,7 +30,7 @@ pub static SERVER: Section = Section {
             "server.mailbox_messages_max",
             4096,
             16..=1_000_000,
-            "Messages that may wait for one actor. A call that finds no room is told that the connector is overloaded.",
+            "Messages that may wait for one actor. A sender that finds no room waits; `channel.requests_pending_max` is what refuses.",
         ),
     ],
 };

@@ -36,13 +36,13 @@ impl Agent {
     /// An agent of the connector at this URL.
     pub fn new(url: &str) -> Self {
         kubemq_mcp::broker::install_crypto_provider();
-        Self { client: reqwest::Client::new(), url: url.to_owned() }
+        Self { client: reqwest::Client::builder().no_proxy().build().expect("a client"), url: url.to_owned() }
     }
 
     /// An agent that speaks HTTP/2, many calls on one connection.
     pub fn multiplexed(url: &str) -> Self {
         kubemq_mcp::broker::install_crypto_provider();
-        let client = reqwest::Client::builder().http2_prior_knowledge().build().expect("a client");
+        let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
         Self { client, url: url.to_owned() }
     }
 

@@ -60,6 +60,12 @@ impl Binary {
             .to_owned()
     }
 
+    /// The last word of the ready line: the address of the embedded broker.
+    pub fn last_word(&self) -> String {
+        let word = self.ready.split_whitespace().last().expect("a line");
+        word.trim_matches(['(', ')', ',']).to_owned()
+    }
+
     /// What it has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
