@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use kubemq_mcp::cli::{self, Cli};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
