@@ -4,6 +4,7 @@
 
 mod channel;
 mod deadline;
+mod key;
 mod outcome;
 mod principal;
 mod reply;
@@ -11,6 +12,7 @@ mod request;
 
 pub use channel::{Channel, ChannelError, ChannelPattern, RESERVED_PREFIXES};
 pub use deadline::{Timeout, TimeoutError};
+pub use key::{Fingerprint, KEY_CHARACTERS_MAX, Key, KeyError};
 pub use outcome::{Cause, Ending, Outcome, Retry, Sent};
 pub use principal::Principal;
 pub use reply::Reply;

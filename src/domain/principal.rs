@@ -13,6 +13,11 @@ impl Principal {
         Self("anonymous".into())
     }
 
+    /// The caller that a token or a record names.
+    pub fn named(name: &str) -> Self {
+        Self(name.into())
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
