@@ -3,7 +3,18 @@
 //! A command is claimed before it leaves and settled before its answer does. The sequence is kept already, so that a
 //! store which remembers changes this layer only.
 
+mod config;
+mod identity;
+mod record;
+mod time;
+
+pub use config::Limits;
+pub use identity::{Identity, Owner};
+pub use record::{Doubt, RECORD_VERSION, Record, RecordError, Settlement, State};
+pub use time::Timestamp;
+
 use crate::domain::Outcome;
+use identity::Claim as LedgerClaim;
 
 /// The door of the store.
 #[derive(Clone, Copy, Debug, Default)]
