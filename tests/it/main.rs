@@ -16,6 +16,7 @@ mod malformed;
 mod paths;
 mod process;
 mod reconnect;
+mod routing;
 mod shutdown;
 mod timeout;
 mod wire;
