@@ -13,6 +13,7 @@ mod layers;
 mod leaving;
 mod load;
 mod malformed;
+mod ops;
 mod paths;
 mod process;
 mod reconnect;
