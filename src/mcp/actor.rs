@@ -59,16 +59,7 @@ impl Handler<Route> for McpActor {
         let channel = self.registry.handle(call.request.kind, &call.request.channel);
         let idempotency = self.idempotency;
         Box::pin(async move {
-            let mut report = Report {
-                request_id: Some(call.request.id.clone()),
-                timeout: Some(call.request.timeout),
-                ..Report::refused(
-                    call.principal.clone(),
-                    call.tool,
-                    Some(call.request.channel.to_string()),
-                    Ending::new(Cause::Cancelled, ""),
-                )
-            };
+            let mut report = Report::of(&call, Ending::new(Cause::Cancelled, ""));
             run(call, channel, idempotency, &mut report).await;
             report.elapsed = arrived.elapsed();
             journal::call_ended(&report);

@@ -64,6 +64,16 @@ impl Report {
         }
     }
 
+    /// A call that ended like this, as far as that is known.
+    pub fn of(call: &Call, ending: Ending) -> Self {
+        let channel = Some(call.request.channel.to_string());
+        Self {
+            request_id: Some(call.request.id.clone()),
+            timeout: Some(call.request.timeout),
+            ..Self::refused(call.principal.clone(), call.tool, channel, ending)
+        }
+    }
+
     /// Why it ended.
     pub fn cause(&self) -> Cause {
         self.ending.cause

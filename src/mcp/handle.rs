@@ -26,16 +26,8 @@ impl Handle {
 
     /// Runs a call to its end. Dropping the future does not end the call: [`Call::leave`] says what leaving does.
     pub async fn call(&self, call: Call, arrived: Instant) -> Report {
-        let mut report = Report {
-            request_id: Some(call.request.id.clone()),
-            timeout: Some(call.request.timeout),
-            ..Report::refused(
-                call.principal.clone(),
-                call.tool,
-                Some(call.request.channel.to_string()),
-                Ending::new(Cause::Internal(Sent::Maybe), "the routing actor died or hangs"),
-            )
-        };
+        let mut report =
+            Report::of(&call, Ending::new(Cause::Internal(Sent::Maybe), "the routing actor died or hangs"));
         let shard = self.shards.of(call.request.kind, &call.request.channel);
         let longest = call.request.timeout.duration() + self.shards.gateway_buffer() + ROUTING_PATIENCE;
         if let Ok(report) = shard.send(Route { call, arrived }).timeout(longest).await {

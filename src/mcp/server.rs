@@ -78,21 +78,14 @@ impl Server {
         serde_json::to_vec(&message).expect("an answer is JSON")
     }
 
-    /// The answer of a call. A panic on the way is an answer as well: rmcp would leave the client waiting for ever.
+    /// The answer of a call.
     pub(super) async fn answered(
         &self,
         tool: Tool,
         arguments: Option<JsonObject>,
         caller: Caller,
     ) -> Result<CallToolResult, ErrorData> {
-        match AssertUnwindSafe(self.call(tool, arguments, caller)).catch_unwind().await {
-            Ok(report) => Ok(answer::answer(report)),
-            Err(_) => {
-                let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
-                journal::call_ended(&Report::refused(Principal::anonymous(), tool, None, ending));
-                Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
-            }
-        }
+        guarded(tool, self.call(tool, arguments, caller)).await
     }
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
@@ -120,5 +113,32 @@ impl Server {
         };
         let call = Call { principal, tool, request, leave };
         reported(progress, self.inner.door.call(call, arrived)).await
+    }
+}
+
+/// Makes an answer of a report, and of a panic as well: rmcp would leave the client waiting for ever.
+async fn guarded(tool: Tool, work: impl Future<Output = Report>) -> Result<CallToolResult, ErrorData> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(report) => Ok(answer::answer(report)),
+        Err(_) => {
+            let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
+            journal::call_ended(&Report::refused(Principal::anonymous(), tool, None, ending));
+            Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorCode;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_a_tool_is_an_internal_error_and_not_a_hang() {
+        let error =
+            guarded(Tool::CommandSend, async { panic!("on purpose") }).await.expect_err("it panicked");
+        assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+        assert_eq!(error.code.0, -32603);
     }
 }

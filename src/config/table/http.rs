@@ -33,7 +33,7 @@ pub static HTTP: Section = Section {
             "http.header_seconds",
             10,
             1..=300,
-            "How long the head of a request may take to arrive.",
+            "How long the head of a request may take to arrive, and a connection stand idle before the next.",
         ),
         Setting::integer(
             "http.body_seconds",
