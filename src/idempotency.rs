@@ -6,11 +6,13 @@
 mod config;
 mod identity;
 mod record;
+mod store;
 mod time;
 
-pub use config::Limits;
+pub use config::Config;
 pub use identity::{Identity, Owner};
-pub use record::{Doubt, RECORD_VERSION, Record, RecordError, Settlement, State};
+pub use record::{Doubt, RECORD_VERSION, Record, RecordError, Resolution, Settlement, State};
+pub use store::{Change, Head, MemoryStore, Store, StoreError, View, Walk};
 pub use time::Timestamp;
 
 use crate::domain::Outcome;

@@ -91,8 +91,19 @@ pub struct Settlement {
     pub responder: String,
     /// The tags of the answer.
     pub tags: Tags,
-    /// Whether texts were left out because the record would have been too large.
+    /// Whether something was left out because the record would have been too large.
     pub truncated: bool,
+    /// Who settled it, when it was an operator and not the responder.
+    pub resolved: Option<Resolution>,
+}
+
+/// An operator's word on a key in doubt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// Who says so.
+    pub by: String,
+    /// How they know.
+    pub why: String,
 }
 
 impl Record {
@@ -126,16 +137,20 @@ impl Record {
         self.first_seen.max(settled).max(self.doubted_since.unwrap_or_default())
     }
 
-    /// Leaves out the responder's texts when the record has more than `bytes_max` bytes. What happened stays.
+    /// Leaves out what a record of at most `bytes_max` bytes has no room for: the tags first, then the responder's texts.
+    /// What happened stays.
     pub fn shrink_to(&mut self, bytes_max: usize) {
-        if self.encoded_len() <= bytes_max {
-            return;
-        }
-        if let State::Settled(settlement) = &mut self.state {
-            settlement.error.clear();
-            settlement.responder.clear();
+        if self.encoded_len() > bytes_max
+            && let State::Settled(settlement) = &mut self.state
+        {
             settlement.tags.clear();
             settlement.truncated = true;
+        }
+        if self.encoded_len() > bytes_max
+            && let State::Settled(settlement) = &mut self.state
+        {
+            settlement.error.clear();
+            settlement.responder.clear();
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Doubt, Record, Settlement, State};
+use super::{Doubt, Record, Resolution, Settlement, State};
 use crate::domain::{Cause, Channel, Key, Principal, RequestId, Tags};
 use crate::idempotency::{Owner, Timestamp};
 
@@ -24,7 +24,9 @@ pub enum RecordError {
     #[error("a record is cut short")]
     Short,
     /// Written by a newer program.
-    #[error("a record has format {found} and this program reads up to {RECORD_VERSION}; run the newer program")]
+    #[error(
+        "a record has format {found} and this program reads up to {RECORD_VERSION}; run the newer program"
+    )]
     Newer {
         /// The format found.
         found: u8,
@@ -143,6 +145,11 @@ fn write(record: &Record, sink: &mut impl Sink) {
                 sink.text(name);
                 sink.text(value);
             }
+            sink.put(&[u8::from(settlement.resolved.is_some())]);
+            if let Some(resolution) = &settlement.resolved {
+                sink.text(&resolution.by);
+                sink.text(&resolution.why);
+            }
         }
     }
 }
@@ -238,5 +245,9 @@ fn read_settlement(reader: &mut Reader<'_>) -> Result<Settlement, RecordError> {
         let name = reader.text("tags")?;
         tags.insert(name, reader.text("tags")?);
     }
-    Ok(Settlement { executed, at, elapsed_milliseconds, error, responder, tags, truncated })
+    let resolved = match reader.flag("resolved")? {
+        true => Some(Resolution { by: reader.text("resolved")?, why: reader.text("resolved")? }),
+        false => None,
+    };
+    Ok(Settlement { executed, at, elapsed_milliseconds, error, responder, tags, truncated, resolved })
 }

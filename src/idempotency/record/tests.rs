@@ -6,7 +6,10 @@ use super::*;
 
 fn state() -> impl Strategy<Value = State> {
     let causes = prop::sample::select(
-        Cause::ALL.into_iter().filter(|cause| *cause != Cause::Internal(crate::domain::Sent::No)).collect::<Vec<_>>(),
+        Cause::ALL
+            .into_iter()
+            .filter(|cause| *cause != Cause::Internal(crate::domain::Sent::No))
+            .collect::<Vec<_>>(),
     );
     prop_oneof![
         Just(State::InProgress),
@@ -17,42 +20,48 @@ fn state() -> impl Strategy<Value = State> {
         (
             any::<(bool, bool, u64, u64, String, String)>(),
             prop::collection::btree_map(any::<String>(), any::<String>(), 0..4),
+            any::<Option<(String, String)>>(),
         )
-            .prop_map(|((executed, truncated, at, elapsed_milliseconds, error, responder), tags)| {
-                let at = Timestamp::from_milliseconds(at);
-                State::Settled(Settlement {
-                    executed,
-                    at,
-                    elapsed_milliseconds,
-                    error,
-                    responder,
-                    tags,
-                    truncated,
-                })
-            }),
+            .prop_map(
+                |((executed, truncated, at, elapsed_milliseconds, error, responder), tags, resolved)| {
+                    let at = Timestamp::from_milliseconds(at);
+                    State::Settled(Settlement {
+                        executed,
+                        at,
+                        elapsed_milliseconds,
+                        error,
+                        responder,
+                        tags,
+                        truncated,
+                        resolved: resolved.map(|(by, why)| Resolution { by, why }),
+                    })
+                }
+            ),
     ]
 }
 
 pub(super) fn record() -> impl Strategy<Value = Record> {
     (any::<(String, [u8; 32], u128, u32, u64, u32)>(), any::<([u64; 3], Option<u64>)>(), ".{1,128}", state())
-        .prop_map(|((principal, fingerprint, instance, boot, fence, attempt), (times, doubted), key, state)| {
-            let [first_seen, settled_until, in_doubt_until] = times.map(Timestamp::from_milliseconds);
-            Record {
-                principal: Principal::named(&principal),
-                key: Key::parse(&key).unwrap(),
-                fingerprint: fingerprint.into(),
-                channel: Channel::parse("orders.eu").unwrap(),
-                owner: Owner { instance, boot },
-                fence,
-                attempt,
-                first_seen,
-                settled_until,
-                in_doubt_until,
-                doubted_since: doubted.map(Timestamp::from_milliseconds),
-                request_id: RequestId::from("request-1"),
-                state,
-            }
-        })
+        .prop_map(
+            |((principal, fingerprint, instance, boot, fence, attempt), (times, doubted), key, state)| {
+                let [first_seen, settled_until, in_doubt_until] = times.map(Timestamp::from_milliseconds);
+                Record {
+                    principal: Principal::named(&principal),
+                    key: Key::parse(&key).unwrap(),
+                    fingerprint: fingerprint.into(),
+                    channel: Channel::parse("orders.eu").unwrap(),
+                    owner: Owner { instance, boot },
+                    fence,
+                    attempt,
+                    first_seen,
+                    settled_until,
+                    in_doubt_until,
+                    doubted_since: doubted.map(Timestamp::from_milliseconds),
+                    request_id: RequestId::from("request-1"),
+                    state,
+                }
+            },
+        )
 }
 
 proptest! {
@@ -101,7 +110,7 @@ proptest! {
         let mut shrunk = record.clone();
         shrunk.shrink_to(1);
         if let (State::Settled(before), State::Settled(after)) = (&record.state, &shrunk.state) {
-            prop_assert!(after.truncated && after.tags.is_empty());
+            prop_assert!(after.truncated && after.tags.is_empty() && after.error.is_empty());
             prop_assert_eq!((before.executed, before.at), (after.executed, after.at));
         } else {
             prop_assert_eq!(&record, &shrunk);
