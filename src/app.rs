@@ -237,7 +237,10 @@ impl App {
         for task in &self.upkeep {
             task.abort();
         }
-        self.shards.stop();
+        let shards = self.shards;
+        // A thread that hangs must not keep the process.
+        let _ =
+            tokio::time::timeout(FLUSH_PATIENCE, tokio::task::spawn_blocking(move || shards.stop())).await;
     }
 }
 

@@ -51,7 +51,10 @@ fn a_second_signal_ends_it_at_once() {
     }
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(130), "{}", server.log());
-    assert!(runtime.block_on(asking).expect("no panic").is_err(), "nothing was answered");
+    // An answer that still gets out says that the call did not succeed.
+    if let Ok(answer) = runtime.block_on(asking).expect("no panic") {
+        assert!(answer.is_error(), "{answer:?}");
+    }
 }
 
 #[test]
