@@ -32,8 +32,8 @@ pub struct Record {
     pub settled_until: Timestamp,
     /// When the record is forgotten if it is, or ever was, in doubt.
     pub in_doubt_until: Timestamp,
-    /// Since when it is, or was, in doubt.
-    pub doubted_since: Option<Timestamp>,
+    /// Since when it is, or ever was, in doubt, and why. Never `None` in [`State::InDoubt`].
+    pub doubt: Option<(Timestamp, Doubt)>,
     /// The dispatch that the last claim was for.
     pub request_id: RequestId,
     /// What became of it.
@@ -45,8 +45,8 @@ pub struct Record {
 pub enum State {
     /// It was claimed and may have left.
     InProgress,
-    /// It may have run, and we cannot know.
-    InDoubt(Doubt),
+    /// It may have run, and we cannot know; [`Record::doubt`] says why.
+    InDoubt,
     /// The responder has said what happened.
     Settled(Settlement),
 }
@@ -60,8 +60,6 @@ pub enum Doubt {
     Interrupted,
     /// A later attempt was rejected, which does not say what the first one did.
     RejectedLater,
-    /// The outcome was known and could not be recorded.
-    Unrecorded,
 }
 
 impl Doubt {
@@ -71,7 +69,6 @@ impl Doubt {
             Self::Ended(_) => "ended",
             Self::Interrupted => "interrupted",
             Self::RejectedLater => "rejected_later",
-            Self::Unrecorded => "unrecorded",
         }
     }
 }
@@ -121,10 +118,10 @@ impl Record {
     ///
     /// What was ever in doubt stays as long as doubts do: an agent that was told to look first may come back late.
     pub fn expires(&self) -> Option<Timestamp> {
-        match (&self.state, self.doubted_since) {
+        match (&self.state, self.doubt) {
             (State::InProgress, _) => None,
             (State::Settled(_), None) => Some(self.settled_until),
-            (State::Settled(_), Some(_)) | (State::InDoubt(_), _) => Some(self.in_doubt_until),
+            (State::Settled(_), Some(_)) | (State::InDoubt, _) => Some(self.in_doubt_until),
         }
     }
 
@@ -132,9 +129,9 @@ impl Record {
     pub fn latest(&self) -> Timestamp {
         let settled = match &self.state {
             State::Settled(settlement) => settlement.at,
-            State::InProgress | State::InDoubt(_) => self.first_seen,
+            State::InProgress | State::InDoubt => self.first_seen,
         };
-        self.first_seen.max(settled).max(self.doubted_since.unwrap_or_default())
+        self.first_seen.max(settled).max(self.doubt.map_or(self.first_seen, |(since, _)| since))
     }
 
     /// Leaves out what a record of at most `bytes_max` bytes has no room for: the tags first, then the responder's texts.

@@ -123,16 +123,16 @@ fn write(record: &Record, sink: &mut impl Sink) {
     for time in [record.first_seen, record.settled_until, record.in_doubt_until] {
         sink.put(&time.milliseconds().to_be_bytes());
     }
-    sink.put(&[u8::from(record.doubted_since.is_some())]);
-    sink.put(&record.doubted_since.unwrap_or_default().milliseconds().to_be_bytes());
+    sink.put(&[u8::from(record.doubt.is_some())]);
+    if let Some((since, doubt)) = record.doubt {
+        sink.put(&since.milliseconds().to_be_bytes());
+        sink.text(doubt.as_str());
+        sink.text(if let Doubt::Ended(cause) = doubt { cause.as_str() } else { "" });
+    }
     sink.text(record.request_id.as_str());
     match &record.state {
         State::InProgress => sink.put(&[0]),
-        State::InDoubt(doubt) => {
-            sink.put(&[1]);
-            sink.text(doubt.as_str());
-            sink.text(if let Doubt::Ended(cause) = doubt { cause.as_str() } else { "" });
-        }
+        State::InDoubt => sink.put(&[1]),
         State::Settled(settlement) => {
             sink.put(&[2, u8::from(settlement.executed), u8::from(settlement.truncated)]);
             sink.put(&settlement.at.milliseconds().to_be_bytes());
@@ -196,13 +196,14 @@ fn read(reader: &mut Reader<'_>) -> Result<Record, RecordError> {
     let fence = u64::from_be_bytes(reader.take()?);
     let attempt = reader.number()?;
     let (first_seen, settled_until, in_doubt_until) = (reader.time()?, reader.time()?, reader.time()?);
-    let doubted = reader.flag("doubted")?;
-    let since = reader.time()?;
-    let doubted_since = doubted.then_some(since);
+    let doubt = match reader.flag("doubt")? {
+        true => Some((reader.time()?, read_doubt(reader)?)),
+        false => None,
+    };
     let request_id = RequestId::from(reader.text("request_id")?.as_str());
     let state = match reader.take::<1>()? {
         [0] => State::InProgress,
-        [1] => State::InDoubt(read_doubt(reader)?),
+        [1] if doubt.is_some() => State::InDoubt,
         [2] => State::Settled(read_settlement(reader)?),
         _ => return Err(RecordError::Field("state")),
     };
@@ -217,7 +218,7 @@ fn read(reader: &mut Reader<'_>) -> Result<Record, RecordError> {
         first_seen,
         settled_until,
         in_doubt_until,
-        doubted_since,
+        doubt,
         request_id,
         state,
     })
@@ -227,7 +228,7 @@ fn read_doubt(reader: &mut Reader<'_>) -> Result<Doubt, RecordError> {
     let kind = reader.text("doubt")?;
     let cause = reader.text("cause")?;
     let cause = Cause::ALL.into_iter().rev().find(|known| known.as_str() == cause);
-    let doubts = [Doubt::Interrupted, Doubt::RejectedLater, Doubt::Unrecorded];
+    let doubts = [Doubt::Interrupted, Doubt::RejectedLater];
     cause
         .map(Doubt::Ended)
         .into_iter()

@@ -4,19 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn state() -> impl Strategy<Value = State> {
+fn doubt() -> impl Strategy<Value = Doubt> {
     let causes = prop::sample::select(
         Cause::ALL
             .into_iter()
             .filter(|cause| *cause != Cause::Internal(crate::domain::Sent::No))
             .collect::<Vec<_>>(),
     );
+    prop_oneof![causes.prop_map(Doubt::Ended), Just(Doubt::Interrupted), Just(Doubt::RejectedLater),]
+}
+
+fn state() -> impl Strategy<Value = State> {
     prop_oneof![
         Just(State::InProgress),
-        causes.prop_map(|cause| State::InDoubt(Doubt::Ended(cause))),
-        Just(State::InDoubt(Doubt::Interrupted)),
-        Just(State::InDoubt(Doubt::RejectedLater)),
-        Just(State::InDoubt(Doubt::Unrecorded)),
+        Just(State::InDoubt),
         (
             any::<(bool, bool, u64, u64, String, String)>(),
             prop::collection::btree_map(any::<String>(), any::<String>(), 0..4),
@@ -56,7 +57,7 @@ pub(super) fn record() -> impl Strategy<Value = Record> {
                     first_seen,
                     settled_until,
                     in_doubt_until,
-                    doubted_since: doubted.map(Timestamp::from_milliseconds),
+                    doubt: doubt.map(|(since, why)| (Timestamp::from_milliseconds(since), why)),
                     request_id: RequestId::from("request-1"),
                     state,
                 }
