@@ -3,6 +3,7 @@
 mod config;
 mod demo;
 mod readiness;
+mod store;
 
 pub use config::Config;
 
@@ -62,6 +63,7 @@ pub struct App {
     door: mcp::Handle,
     shards: Arc<Shards>,
     seats: Seats,
+    store: idempotency::Handle,
     broker: Arc<KubemqBroker>,
     broker_config: broker::Config,
     broker_addresses: Vec<broker::Address>,
@@ -83,19 +85,21 @@ impl App {
         let figures = telemetry::install_recorder();
         // A series that begins with its first event hides that event from Prometheus.
         channel::register_metrics();
+        idempotency::register_metrics();
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
         let (embedded, addresses) = reach(&config).await?;
         let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
 
+        let store = store::open(&config.store).await?;
         let seats = Seats::new(&config.channel);
         let parts = Parts {
             seats: seats.clone(),
             channel: config.channel.clone(),
             broker: broker.clone(),
             gateway_buffer: Duration::from_secs(config.tool.gateway_buffer_seconds),
-            idempotency: idempotency::Handle,
+            idempotency: store.clone(),
             mailbox_messages_max: config.server.mailbox_messages_max,
         };
         let shards = Shards::start(config.server.shards, parts).context("no thread for the actors")?;
@@ -112,6 +116,7 @@ impl App {
             door,
             shards,
             seats,
+            store,
             broker,
             broker_config: config.broker.clone(),
             broker_addresses: addresses,
@@ -237,6 +242,7 @@ impl App {
         for task in &self.upkeep {
             task.abort();
         }
+        self.store.close().await;
         let shards = self.shards;
         // A thread that hangs must not keep the process.
         let _ =

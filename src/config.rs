@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use document::{render_file, render_table};
 pub use error::{ConfigError, Place, Problem};
 
-use crate::{app, broker, channel, embedded, http, mcp, telemetry};
+use crate::{app, broker, channel, embedded, http, idempotency, mcp, telemetry};
 use draft::Draft;
 use file::Presence;
 
@@ -51,6 +51,8 @@ pub struct Config {
     pub channel: channel::Config,
     /// What one tool call may be.
     pub tool: mcp::Config,
+    /// What is remembered of commands with a key.
+    pub store: idempotency::Config,
     /// What holds on some channels only; the first entry that matches wins.
     pub channels: Vec<mcp::ChannelRule>,
 }

@@ -15,5 +15,5 @@ pub use deadline::{Timeout, TimeoutError};
 pub use key::{Fingerprint, KEY_CHARACTERS_MAX, Key, KeyError};
 pub use outcome::{Cause, Ending, Outcome, Retry, Sent};
 pub use principal::Principal;
-pub use reply::Reply;
+pub use reply::{FOREIGN_TEXT_CHARACTERS_MAX, Reply};
 pub use request::{Kind, Request, RequestId, Tags, Tool};

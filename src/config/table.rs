@@ -8,6 +8,7 @@ mod embedded;
 mod http;
 mod limits;
 mod process;
+mod store;
 
 use super::setting::Setting;
 
@@ -22,7 +23,7 @@ pub struct Section {
 }
 
 /// All sections, in the order of the file.
-pub static SECTIONS: [&Section; 8] = [
+pub static SECTIONS: [&Section; 9] = [
     &process::SERVER,
     &process::LOG,
     &http::HTTP,
@@ -31,6 +32,7 @@ pub static SECTIONS: [&Section; 8] = [
     &embedded::EMBEDDED,
     &limits::CHANNEL,
     &limits::TOOL,
+    &store::STORE,
 ];
 
 /// The section that may stand many times, once for each set of channels. Its options have no defaults.

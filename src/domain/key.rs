@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::{Request, Tags, Tool};
+use super::{Channel, Tags, Tool};
 
 /// Longest idempotency key, in characters; the schema says the same as `maxLength`.
 pub const KEY_CHARACTERS_MAX: usize = 128;
@@ -78,12 +78,12 @@ struct Canonical<'request> {
 
 impl Fingerprint {
     /// Takes the fingerprint of what the agent asked for, before we add tags of our own to it.
-    pub fn of(tool: Tool, request: &Request) -> Self {
+    pub fn of(tool: Tool, channel: &Channel, body: &[u8], metadata: &str, tags: &Tags) -> Self {
         let canonical = Canonical {
-            body: STANDARD.encode(&request.body),
-            channel: request.channel.as_str(),
-            metadata: &request.metadata,
-            tags: &request.tags,
+            body: STANDARD.encode(body),
+            channel: channel.as_str(),
+            metadata,
+            tags,
             tool: tool.as_str(),
         };
         let json = serde_json::to_vec(&canonical).expect("strings and a map of strings are JSON");
@@ -117,18 +117,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Channel, Kind, RequestId, Timeout};
 
-    fn request() -> Request {
-        Request {
-            id: RequestId::fresh(),
-            kind: Kind::Command,
-            channel: Channel::parse("orders").unwrap(),
-            body: b"{\"n\":1}".to_vec(),
-            metadata: "m".into(),
-            tags: Tags::from([("a".into(), "1".into()), ("b".into(), "2".into())]),
-            timeout: Timeout::capped_at(10, 300).unwrap(),
-        }
+    fn tags(second: &str) -> Tags {
+        Tags::from([("a".into(), "1".into()), ("b".into(), second.into())])
+    }
+
+    fn taken(tool: Tool, channel: &str, body: &str, metadata: &str, tags: &Tags) -> Fingerprint {
+        Fingerprint::of(tool, &Channel::parse(channel).unwrap(), body.as_bytes(), metadata, tags)
     }
 
     #[test]
@@ -147,27 +142,24 @@ mod tests {
 
     #[test]
     fn the_fingerprint_is_the_same_in_every_version() {
-        // It is compared with what an older version has stored, so it may never change for the same request.
-        let found = hex(Fingerprint::of(Tool::CommandSend, &request()).as_bytes());
+        // It is compared with what an older version has stored, so it may never change for the same command.
+        let found = hex(taken(Tool::CommandSend, "orders", "{\"n\":1}", "m", &tags("2")).as_bytes());
         assert_eq!(found, "c1e2fb9b11dec760e4c7b8dda421372c0cc192c870829843f68bc81e42f3ce0c");
     }
 
     #[test]
-    fn everything_but_the_request_id_and_the_timeout_tells_commands_apart() {
-        let first = Fingerprint::of(Tool::CommandSend, &request());
-        let patient =
-            Request { id: RequestId::fresh(), timeout: Timeout::capped_at(60, 300).unwrap(), ..request() };
-        assert_eq!(Fingerprint::of(Tool::CommandSend, &patient), first);
-        let others = [
-            Request { channel: Channel::parse("order").unwrap(), ..request() },
-            Request { body: Vec::new(), ..request() },
-            Request { metadata: String::new(), ..request() },
-            Request { tags: Tags::from([("a".into(), "12".into())]), ..request() },
-        ];
-        for other in others {
-            assert_ne!(Fingerprint::of(Tool::CommandSend, &other), first, "{other:?}");
+    fn everything_that_is_asked_for_tells_commands_apart() {
+        let first = taken(Tool::CommandSend, "orders", "b", "m", &tags("2"));
+        assert_eq!(taken(Tool::CommandSend, "orders", "b", "m", &tags("2")), first);
+        for other in [
+            taken(Tool::CommandSend, "order", "b", "m", &tags("2")),
+            taken(Tool::CommandSend, "orders", "", "m", &tags("2")),
+            taken(Tool::CommandSend, "orders", "b", "", &tags("2")),
+            taken(Tool::CommandSend, "orders", "b", "m", &tags("3")),
+            taken(Tool::QuerySend, "orders", "b", "m", &tags("2")),
+        ] {
+            assert_ne!(other, first);
         }
-        assert_ne!(Fingerprint::of(Tool::QuerySend, &request()), first);
     }
 
     proptest! {

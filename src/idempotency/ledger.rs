@@ -25,9 +25,12 @@ pub use usage::Usage;
 use std::collections::BTreeMap;
 
 use super::{
-    Answer, Change, Config, Consent, Decision, Full, Head, Identity, Operation, Owner, Record, Refusal,
-    Resend, Selection, Settlement, State, StateName, StoreError, Timestamp, View, Walk,
+    Answer, Change, Config, Consent, Decision, Full, Head, Identity, Listed, Operation, Owner, Record,
+    Refusal, Resend, Selection, Settlement, State, StateName, StoreError, Timestamp, View, Walk,
 };
+
+/// Records that one piece of a list looks at: a list must not keep commands waiting for their commits.
+const LIST_VISITS_MAX: usize = 5_000;
 
 /// Remembers what became of each key.
 ///
@@ -138,21 +141,27 @@ impl Ledger {
     }
 
     /// Lists what the disk has; what this very batch changes is in the next list.
-    fn list(&self, selection: &Selection, view: &dyn View) -> Result<Vec<Record>, StoreError> {
-        let mut listed = Vec::new();
-        if selection.max == 0 {
-            return Ok(listed);
-        }
+    fn list(&self, selection: &Selection, view: &dyn View) -> Result<Listed, StoreError> {
+        let mut listed = Listed::default();
+        let mut visits = 0;
         let now = self.now();
         view.walk(selection.after.as_ref(), &mut |record| {
+            if listed.records.len() >= selection.max || visits >= LIST_VISITS_MAX {
+                return Walk::End;
+            }
+            visits += 1;
+            listed.next = Some(record.identity());
             let fits = selection.principal.as_ref().is_none_or(|principal| *principal == record.principal)
                 && selection.state.is_none_or(|state| state == record.state_name())
                 && !record.is_over(now);
             if fits {
-                listed.push(record);
+                listed.records.push(record);
             }
-            if listed.len() < selection.max { Walk::On } else { Walk::End }
+            Walk::On
         })?;
+        if visits < LIST_VISITS_MAX && listed.records.len() < selection.max {
+            listed.next = None;
+        }
         Ok(listed)
     }
 

@@ -1,6 +1,6 @@
 //! What can be asked of the ledger, and what it says.
 
-use super::{Identity, Record, Settlement, Timestamp};
+use super::{Doubt, Identity, Record, Settlement, State, Timestamp};
 use crate::domain::{Cause, Channel, Ending, Fingerprint, Key, Principal, RequestId};
 
 /// A command that wants to leave under a key.
@@ -152,11 +152,20 @@ pub enum Answer {
     /// To a show; boxed since most answers are small.
     Shown(Option<Box<Record>>),
     /// To a list.
-    Listed(Vec<Record>),
+    Listed(Listed),
     /// To a resolve or a forget.
     Governed(Result<Box<Record>, Refusal>),
     /// To a sweep: how many records went.
     Swept(usize),
+}
+
+/// A piece of a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// The records of this piece.
+    pub records: Vec<Record>,
+    /// Behind which one the next piece begins; `None` at the end.
+    pub next: Option<Identity>,
 }
 
 /// May this command leave?
@@ -230,7 +239,6 @@ pub enum Refusal {
 
 /// How the command of a record ended, for whoever asks with its key.
 pub fn ending_of(record: &Record) -> Ending {
-    use super::{Doubt, State};
     match &record.state {
         State::InProgress => Ending::new(Cause::InProgress, ""),
         State::Settled(settlement) => {
@@ -250,10 +258,18 @@ pub fn ending_of(record: &Record) -> Ending {
     }
 }
 
+/// How a command ended, once it is settled: a rejection that does not disprove an earlier attempt is a doubt.
+pub fn settled_ending(record: &Record, ending: Ending) -> Ending {
+    if record.state != State::InDoubt || ending.cause != Cause::Rejected {
+        return ending;
+    }
+    let doubt = ending_of(record);
+    Ending::new(doubt.cause, format!("{}: {}", doubt.detail, ending.detail))
+}
+
 impl Record {
     /// The name of its state.
     pub fn state_name(&self) -> StateName {
-        use super::State;
         match &self.state {
             State::InProgress => StateName::InProgress,
             State::InDoubt => StateName::InDoubt,

@@ -78,7 +78,7 @@ impl Doubt {
 pub struct Settlement {
     /// Whether it did what was asked.
     pub executed: bool,
-    /// When the answer came.
+    /// When the answer was recorded, in the store's time; the ledger sets it.
     pub at: Timestamp,
     /// How long the command took.
     pub elapsed_milliseconds: u64,

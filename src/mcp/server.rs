@@ -14,9 +14,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{Agent, Caller, Leaving, Protocol};
+use super::catalogue::Keys;
 use super::config::{ChannelRule, Config};
 use super::progress::{Progress, reported};
-use super::tool::request;
+use super::tool::request::{self, Parsed};
+use super::tool::status;
 use super::{Call, Direct, Handle, Report, answer, journal};
 use crate::domain::{Cause, Ending, Kind, Principal, Sent, Tool};
 
@@ -38,7 +40,9 @@ impl Server {
     pub fn new(door: Handle, config: Config, rules: Vec<ChannelRule>, notes: Option<&str>) -> Self {
         let mut instructions = "Calls the services behind a KubeMQ cluster. `query_send` asks for data and is safe to \
              repeat. `command_send` causes an effect: read `outcome` and `executed` in its result before you do anything \
-             else, and do not repeat a command whose outcome is unknown without looking first."
+             else, and do not repeat a command whose outcome is unknown without looking first. Give each intended \
+             effect an `idempotency_key` of its own and use the same key on every retry: a key is sent at most once, and \
+             `command_status` says what is known of it."
             .to_owned();
         if let Some(notes) = notes {
             instructions.push(' ');
@@ -52,6 +56,11 @@ impl Server {
             .with_instructions(instructions)
             .with_protocol_version(ProtocolVersion::V_2025_11_25);
         Self { inner: Arc::new(Inner { door, config, rules, info }) }
+    }
+
+    /// Whether every command needs a key.
+    pub(super) fn keys(&self) -> Keys {
+        if self.inner.config.require_key { Keys::Mandatory } else { Keys::Optional }
     }
 
     /// What every client is told of the server.
@@ -91,15 +100,20 @@ impl Server {
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
         let principal = Principal::anonymous();
-        let request = match request::parse(tool, arguments, &self.inner.config, &self.inner.rules) {
-            Ok(request) => request,
-            Err(refusal) => {
-                let mut report = Report::refused(principal, tool, refusal.channel, refusal.ending);
-                report.elapsed = arrived.elapsed();
-                journal::call_ended(&report);
-                return report;
-            }
+        if tool == Tool::CommandStatus {
+            return self.status(principal, arguments, arrived).await;
+        }
+        let leave = match (tool.kind(), caller.leaving) {
+            (Kind::Query, _) | (Kind::Command, Leaving::Cancels) => caller.left,
+            (Kind::Command, Leaving::CancelsByVersion) => CancellationToken::new(),
         };
+        let Parsed { request, keyed } =
+            match request::parse(tool, arguments, &self.inner.config, &self.inner.rules) {
+                Ok(parsed) => parsed,
+                Err(refusal) => {
+                    return self.inner.door.refuse((principal, tool), refusal, leave, arrived).await;
+                }
+            };
         let progress = caller.progress.map(|(token, peer)| Progress {
             token,
             peer,
@@ -107,12 +121,20 @@ impl Server {
             what: format!("reply on channel '{}'", request.channel),
             total_seconds: request.timeout.seconds(),
         });
-        let leave = match (tool.kind(), caller.leaving) {
-            (Kind::Query, _) | (Kind::Command, Leaving::Cancels) => caller.left,
-            (Kind::Command, Leaving::CancelsByVersion) => CancellationToken::new(),
-        };
-        let call = Call { principal, tool, request, leave };
+        let call = Call { principal, tool, request, keyed, leave };
         reported(progress, self.inner.door.call(call, arrived)).await
+    }
+
+    async fn status(&self, principal: Principal, arguments: Option<JsonObject>, arrived: Instant) -> Report {
+        match status::parse(arguments) {
+            Ok(key) => self.inner.door.status(principal, key, arrived).await,
+            Err(ending) => {
+                let mut report = Report::refused(principal, Tool::CommandStatus, None, ending);
+                report.elapsed = arrived.elapsed();
+                journal::call_ended(&report);
+                report
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! here from its factory; actix's own supervisor does not survive a panic.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ pub struct Shards {
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     shards: Vec<Shard>,
     parts: Parts,
+    closed: AtomicBool,
 }
 
 struct Shard {
@@ -78,7 +80,13 @@ impl Shards {
             .into_iter()
             .map(|arbiter| Shard { address: Mutex::new(build(&arbiter, &parts)), arbiter })
             .collect();
-        Ok(Arc::new(Self { system, thread: Mutex::new(Some(thread)), shards, parts }))
+        Ok(Arc::new(Self {
+            system,
+            thread: Mutex::new(Some(thread)),
+            shards,
+            parts,
+            closed: AtomicBool::new(false),
+        }))
     }
 
     /// The routing actor of a channel; a new one when the last has died.
@@ -98,6 +106,21 @@ impl Shards {
     /// How long a call may take beyond its timeout.
     pub(super) fn gateway_buffer(&self) -> Duration {
         self.parts.gateway_buffer
+    }
+
+    /// Who remembers commands.
+    pub(super) fn store(&self) -> &idempotency::Handle {
+        &self.parts.idempotency
+    }
+
+    /// Takes no more calls.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Whether no more calls are taken.
+    pub(super) fn are_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Room for requests and channels.

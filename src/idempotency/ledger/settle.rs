@@ -31,6 +31,7 @@ pub(super) fn step(record: Record, ended: Ended, now: Timestamp) -> Step {
 }
 
 fn answered(record: Record, settlement: Settlement, now: Timestamp) -> Step {
+    let settlement = Settlement { at: now, ..settlement };
     // That a later attempt was rejected does not say what the first one did.
     if record.attempt > 1 && !settlement.executed {
         return doubtful(record, Doubt::RejectedLater, now);
