@@ -12,6 +12,6 @@ mod request;
 pub use channel::{Channel, ChannelError, ChannelPattern, RESERVED_PREFIXES};
 pub use deadline::{Timeout, TimeoutError};
 pub use outcome::{Cause, Ending, Outcome, Retry, Sent};
-pub use principal::Principal;
+pub use principal::{NAME_CHARACTERS_MAX, Principal, PrincipalError};
 pub use reply::Reply;
 pub use request::{Kind, Request, RequestId, Tags, Tool};
