@@ -44,6 +44,14 @@ enum Nameless {
     Refused,
 }
 
+/// What a look at the file brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Unchanged,
+    Taken,
+    Refused,
+}
+
 /// What a caller shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Presented<'a> {
@@ -141,22 +149,24 @@ impl Callers {
     }
 
     /// Reads the file again if it has changed. One that is wrong is told and counted once, not at every look.
-    fn look(&self) {
-        let Some(known) = &self.inner.known else { return };
+    fn look(&self) -> Look {
+        let Some(known) = &self.inner.known else { return Look::Unchanged };
         let stamp = file::stamp(&known.path);
         let mut seen = known.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == stamp {
-            return;
+            return Look::Unchanged;
         }
         *seen = stamp;
         match file::read(&known.path) {
             Ok(tokens) => {
                 tell(&known.path, &tokens);
                 *known.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
+                Look::Taken
             }
             Err(error) => {
                 Metrics::get().files_refused.increment(1);
                 tracing::error!(%error, "tokens file not taken, the old tokens stay");
+                Look::Refused
             }
         }
     }
@@ -213,23 +223,24 @@ mod tests {
     #[test]
     fn a_changed_file_is_taken_and_a_wrong_one_leaves_the_old_tokens() {
         let (_directory, path, callers) = callers(&line("a", "one"), true);
+        assert_eq!(callers.look(), Look::Unchanged);
         append(&path, line("a", "second").trim()).unwrap();
-        callers.look();
+        assert_eq!(callers.look(), Look::Taken);
         assert_eq!(callers.identify(Presented::Token("one")), named("a"));
         assert_eq!(callers.identify(Presented::Token("second")), named("a"));
         std::fs::write(&path, line("a", "second")).unwrap();
-        callers.look();
+        assert_eq!(callers.look(), Look::Taken);
         assert_eq!(callers.identify(Presented::Token("one")), Err(Refusal::Unknown));
         for wrong in [Some("nonsense"), None] {
             match wrong {
                 Some(text) => std::fs::write(&path, text).unwrap(),
                 None => std::fs::remove_file(&path).unwrap(),
             }
-            callers.look();
+            assert_eq!((callers.look(), callers.look()), (Look::Refused, Look::Unchanged), "told once");
             assert_eq!(callers.identify(Presented::Token("second")), named("a"));
         }
         std::fs::write(&path, "# nobody\n").unwrap();
-        callers.look();
+        assert_eq!(callers.look(), Look::Taken);
         assert_eq!(callers.identify(Presented::Token("second")), Err(Refusal::Unknown));
     }
 

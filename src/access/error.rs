@@ -53,7 +53,9 @@ pub enum Mistake {
     #[error("the line is not UTF-8; write `NAME sha256:HASH`")]
     NotText,
     /// It does not have two words.
-    #[error("the line has {0} words; write two, `NAME sha256:HASH`, and comments on lines of their own")]
+    #[error(
+        "a line has two words, this one has {0}; write `NAME sha256:HASH`, and comments on lines of their own"
+    )]
     Words(usize),
     /// The first word is no name.
     #[error("the first word is not a name: {0}")]

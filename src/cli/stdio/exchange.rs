@@ -9,6 +9,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use sse_stream::SseStream;
 
 use crate::broker::install_crypto_provider;
+use crate::domain::Principal;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
 
@@ -93,7 +94,9 @@ impl Exchange {
     pub async fn send(&self, headers: HeaderMap, line: Bytes) -> Result<Answers, ExchangeError> {
         match self {
             Self::Local(front) => {
-                let agent = Agent { reads: Reads::Stream, leaving: Leaving::Cancels };
+                // Whoever started this process is the only one who can speak to it.
+                let principal = Principal::anonymous();
+                let agent = Agent { principal, reads: Reads::Stream, leaving: Leaving::Cancels };
                 let response = front.exchange(headers, line, agent).await;
                 let (parts, body) = response.into_parts();
                 Ok(answers(

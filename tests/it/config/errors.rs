@@ -143,6 +143,7 @@ fn values_that_are_wrong_together_are_told() {
         ("[http]\nbody_bytes_max = 1024", "`tool.body_bytes_max` is 1048576, which is more"),
         ("[admin]\nlisten = '127.0.0.1:9090'", "leave it empty"),
         ("[broker]\nauth_token = 'a'\nauth_token_file = 'b'", "are both set; keep one"),
+        ("[access]\ntoken_required = true", "`access.tokens_file` is empty, so nobody could call"),
         ("[broker]\ntls_ca_file = 'a'", "`broker.tls_ca_file` is set, but `broker.tls` is false"),
         ("[broker]\ntls = true", "the embedded broker speaks plain text"),
         (
