@@ -1,5 +1,6 @@
 //! Who calls: tokens over HTTP, in both protocols and on both paths, while their file changes.
 
+mod command_line;
 mod principal;
 
 use std::path::PathBuf;
