@@ -3,6 +3,7 @@
 mod broker;
 pub mod call;
 mod check;
+pub mod credential;
 mod demo;
 mod respond;
 mod serve;

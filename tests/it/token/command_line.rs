@@ -1,10 +1,12 @@
 //! `kubemq-mcp token new`, and what is made with it, with the real program.
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use kubemq_mcp::access::Tokens;
+use serde_json::{Value, json};
 
 use crate::harness::binary::Binary;
 
@@ -91,5 +93,70 @@ fn check_looks_at_the_tokens_file_too() {
         let output = Binary::command(&["check"], &free).output().expect("it runs");
         let found = text(&output.stdout);
         assert!(output.status.code() == Some(status) && found.contains(part), "{output:?}");
+    }
+}
+
+/// Asks a connector behind tokens, and gives the exit status, standard output and standard error.
+fn call(url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let fixed = ["call", "query_send", "--channel", "example-queries", "--body", "b", "--url", url];
+    let output = Binary::command(&[&fixed, arguments].concat(), variables).output().expect("it runs");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Sends one ping over `stdio --connect` and gives the answer.
+fn ping(url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
+    let mut child = Binary::command(&[&["stdio", "--connect", url], arguments].concat(), variables)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let ping = json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" });
+    writeln!(child.stdin.as_mut().expect("it is piped"), "{ping}").expect("it reads");
+    let mut line = String::new();
+    let output = child.stdout.take().expect("it is piped");
+    BufReader::new(output).read_line(&mut line).expect("a text");
+    drop(child.stdin.take());
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[test]
+fn clients_show_the_token_of_a_file_or_of_the_environment() {
+    let directory = tempfile::tempdir().expect("room");
+    let [tokens, own] = ["tokens", "own"].map(|name| directory.path().join(name));
+    let (token, _) = new_token("alice", &tokens);
+    std::fs::write(&own, &token).expect("the directory is ours");
+    let options = [
+        ("KUBEMQ_MCP__ACCESS__TOKENS_FILE", tokens.to_str().expect("plain")),
+        ("KUBEMQ_MCP__ACCESS__TOKEN_REQUIRED", "true"),
+    ];
+    let serve = ["serve", "--demo", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
+    let server = Binary::start(&serve, &options);
+    let url = server.word("http://");
+
+    let from_file = ["--token-file", own.to_str().expect("plain")];
+    let from_environment = [("KUBEMQ_MCP_TOKEN", token.trim())];
+    let wrong = [("KUBEMQ_MCP_TOKEN", "kmcp_hunter2")];
+    for (arguments, variables) in [(&from_file[..], &wrong[..]), (&[], &from_environment)] {
+        let (status, answer, error) = call(&url, arguments, variables);
+        assert!(status == Some(0) && answer.contains("query response payload"), "{answer} {error}");
+        assert!(ping(&url, arguments, variables)["result"].is_object());
+    }
+    assert!(server.log().contains("principal=\"alice\""), "{}", server.log());
+    for variables in [&[][..], &wrong] {
+        let (status, _, error) = call(&url, &[], variables);
+        assert_eq!(status, Some(2), "{error}");
+        assert!(error.contains("give one with --token-file") && !error.contains("hunter2"), "{error}");
+        let refused = ping(&url, &[], variables);
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32603)));
+        let message = refused["error"]["message"].as_str().expect("a text");
+        assert!(message.contains("give one with --token-file") && !message.contains("hunter2"), "{message}");
+    }
+    let alone = run(&["stdio", "--token-file", "any"]);
+    assert!(alone.status.code() == Some(2) && text(&alone.stderr).contains("--connect"), "{alone:?}");
+    for subcommand in ["call", "stdio"] {
+        let help = text(&run(&[subcommand, "--help"]).stdout);
+        assert!(help.contains("--token-file") && help.contains("KUBEMQ_MCP_TOKEN"), "{help}");
     }
 }
