@@ -15,6 +15,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{self, Callers};
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
@@ -84,11 +85,13 @@ impl App {
     pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
         let figures = telemetry::install_recorder();
         // A series that begins with its first event hides that event from Prometheus.
+        access::register_metrics();
         channel::register_metrics();
         idempotency::register_metrics();
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
+        let callers = Callers::load(&config.access)?;
         let (embedded, addresses) = reach(&config).await?;
         let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
 
@@ -106,11 +109,15 @@ impl App {
         let door = mcp::Handle::new(shards.clone());
         let note = embedded.is_some().then_some(EMBEDDED_NOTE);
         let server = mcp::Server::new(door.clone(), config.tool.clone(), config.channels.clone(), note);
-        let front = Front::new(server, &config.http);
+        let front = Front::new(server, callers.clone(), &config.http);
 
         let draining = CancellationToken::new();
         let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone(), draining.clone());
-        let upkeep = vec![tokio::spawn(figures.keep_up()), tokio::spawn(readiness::watch(broker.clone()))];
+        let upkeep = vec![
+            tokio::spawn(figures.keep_up()),
+            tokio::spawn(readiness::watch(broker.clone())),
+            tokio::spawn(callers.keep_up()),
+        ];
         let mut app = Self {
             front,
             door,

@@ -3,6 +3,7 @@
 //! `config.toml`, the table in the README, the environment and every error are made from it. The layers' own
 //! structs repeat the defaults, and a test holds the two together.
 
+mod access;
 mod broker;
 mod embedded;
 mod http;
@@ -23,11 +24,12 @@ pub struct Section {
 }
 
 /// All sections, in the order of the file.
-pub static SECTIONS: [&Section; 9] = [
+pub static SECTIONS: [&Section; 10] = [
     &process::SERVER,
     &process::LOG,
     &http::HTTP,
     &http::ADMIN,
+    &access::ACCESS,
     &broker::BROKER,
     &embedded::EMBEDDED,
     &limits::CHANNEL,

@@ -72,7 +72,8 @@ impl Server {
     pub async fn direct(&self, direct: Direct, agent: Agent) -> Vec<u8> {
         let left = CancellationToken::new();
         let stays = left.clone().drop_guard();
-        let caller = Caller { left, leaving: agent.leaving.in_protocol(direct.protocol), progress: None };
+        let leaving = agent.leaving.in_protocol(direct.protocol);
+        let caller = Caller { principal: agent.principal, left, leaving, progress: None };
         let answer = self.answered(direct.tool, direct.arguments, caller).await;
         stays.disarm();
         let message = match answer {
@@ -94,12 +95,12 @@ impl Server {
         arguments: Option<JsonObject>,
         caller: Caller,
     ) -> Result<CallToolResult, ErrorData> {
-        guarded(tool, self.call(tool, arguments, caller)).await
+        guarded(caller.principal.clone(), tool, self.call(tool, arguments, caller)).await
     }
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
-        let principal = Principal::anonymous();
+        let principal = caller.principal;
         if tool == Tool::CommandStatus {
             return self.status(principal, arguments, arrived).await;
         }
@@ -139,12 +140,16 @@ impl Server {
 }
 
 /// Makes an answer of a report, and of a panic as well: rmcp would leave the client waiting for ever.
-async fn guarded(tool: Tool, work: impl Future<Output = Report>) -> Result<CallToolResult, ErrorData> {
+async fn guarded(
+    principal: Principal,
+    tool: Tool,
+    work: impl Future<Output = Report>,
+) -> Result<CallToolResult, ErrorData> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(report) => Ok(answer::answer(report)),
         Err(_) => {
             let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
-            journal::call_ended(&Report::refused(Principal::anonymous(), tool, None, ending));
+            journal::call_ended(&Report::refused(principal, tool, None, ending));
             Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
         }
     }
@@ -152,15 +157,39 @@ async fn guarded(tool: Tool, work: impl Future<Output = Report>) -> Result<CallT
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Write};
+    use std::sync::Mutex;
+
     use rmcp::model::ErrorCode;
 
     use super::*;
 
+    /// A log that a test can read.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[tokio::test]
     async fn a_panic_in_a_tool_is_an_internal_error_and_not_a_hang() {
+        let log = Log::default();
+        let kept = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || kept.clone()).finish();
+        let _here = tracing::subscriber::set_default(subscriber);
+        let work = async { panic!("on purpose") };
         let error =
-            guarded(Tool::CommandSend, async { panic!("on purpose") }).await.expect_err("it panicked");
+            guarded(Principal::named("alice"), Tool::CommandSend, work).await.expect_err("it panicked");
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
         assert_eq!(error.code.0, -32603);
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("call ended") && text.contains("alice"), "{text}");
     }
 }

@@ -8,3 +8,4 @@ pub mod event;
 pub mod nowhere;
 pub mod raw;
 pub mod scripted;
+pub mod store;

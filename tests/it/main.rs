@@ -20,4 +20,5 @@ mod reconnect;
 mod routing;
 mod shutdown;
 mod timeout;
+mod token;
 mod wire;

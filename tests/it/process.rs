@@ -92,6 +92,8 @@ fn metrics_are_there_from_the_start() {
     for line in [
         "kubemq_mcp_calls_total{tool=\"command_send\",kind=\"command\",cause=\"timed_out\"} 0",
         "kubemq_mcp_requests_pending 0",
+        "kubemq_mcp_tokens_refused_total{reason=\"missing\"} 0",
+        "kubemq_mcp_tokens_files_refused_total 0",
         "kubemq_mcp_broker_up 1",
         "kubemq_mcp_build_info{version=",
     ] {

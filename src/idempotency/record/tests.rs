@@ -42,27 +42,32 @@ fn state() -> impl Strategy<Value = State> {
 }
 
 pub(super) fn record() -> impl Strategy<Value = Record> {
-    (any::<(String, [u8; 32], u128, u32, u64, u32)>(), any::<([u64; 3], Option<u64>)>(), ".{1,128}", state())
-        .prop_map(
-            |((principal, fingerprint, instance, boot, fence, attempt), (times, doubted), key, state)| {
-                let [first_seen, settled_until, in_doubt_until] = times.map(Timestamp::from_milliseconds);
-                Record {
-                    principal: Principal::named(&principal),
-                    key: Key::parse(&key).unwrap(),
-                    fingerprint: fingerprint.into(),
-                    channel: Channel::parse("orders.eu").unwrap(),
-                    owner: Owner { instance, boot },
-                    fence,
-                    attempt,
-                    first_seen,
-                    settled_until,
-                    in_doubt_until,
-                    doubt: doubt.map(|(since, why)| (Timestamp::from_milliseconds(since), why)),
-                    request_id: RequestId::from("request-1"),
-                    state,
-                }
-            },
-        )
+    let doubt = prop::option::of((any::<u64>(), doubt()));
+    let numbers = any::<(String, [u8; 32], u128, u32, u64, u32)>();
+    (numbers, any::<[u64; 3]>(), doubt, ".{1,128}", state()).prop_map(
+        |((principal, fingerprint, instance, boot, fence, attempt), times, doubt, key, state)| {
+            let [first_seen, settled_until, in_doubt_until] = times.map(Timestamp::from_milliseconds);
+            let doubt = match state {
+                State::InDoubt => Some(doubt.unwrap_or((0, Doubt::Interrupted))),
+                State::InProgress | State::Settled(_) => doubt,
+            };
+            Record {
+                principal: Principal::named(&principal),
+                key: Key::parse(&key).unwrap(),
+                fingerprint: fingerprint.into(),
+                channel: Channel::parse("orders.eu").unwrap(),
+                owner: Owner { instance, boot },
+                fence,
+                attempt,
+                first_seen,
+                settled_until,
+                in_doubt_until,
+                doubt: doubt.map(|(since, why)| (Timestamp::from_milliseconds(since), why)),
+                request_id: RequestId::from("request-1"),
+                state,
+            }
+        },
+    )
 }
 
 proptest! {

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use serde_json::Value;
+
 use super::*;
-use crate::domain::{Ending, Principal, RequestId, Timeout, Tool};
+use crate::domain::{Ending, Outcome, Principal, RequestId, Timeout, Tool};
 use crate::mcp::catalogue;
 
 fn report(tool: Tool, cause: Cause) -> Report {

@@ -37,7 +37,7 @@ mod tests {
         assert!(detail(json!({"idempotency_key": ""})).contains("must not be empty"));
         let text = detail(json!({"key": "k"}));
         assert!(
-            text.contains("is required") && text.contains("unknown argument `key`, did you mean"),
+            text.contains("is required") && text.contains("unknown argument `key`, the arguments are"),
             "{text}"
         );
     }

@@ -1,7 +1,9 @@
 //! The real program as a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
@@ -16,12 +18,26 @@ pub struct Binary {
     child: Child,
     ready: String,
     log: Arc<Mutex<String>>,
+    store: PathBuf,
+}
+
+/// Where a process keeps its keys.
+pub const STORE_PATH: &str = "KUBEMQ_MCP__STORE__PATH";
+
+/// A place for the store of one process, which makes the directory itself.
+fn fresh_store() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("stores").join(name)
 }
 
 impl Binary {
     /// Starts it with these arguments and variables, and reads the line that it prints when it is ready.
     pub fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = Self::command(arguments, variables)
+        let store = fresh_store();
+        let mut child = Self::command(arguments, &[])
+            .env(STORE_PATH, &store)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -38,7 +54,7 @@ impl Binary {
         });
         let mut ready = String::new();
         BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut ready).expect("a text");
-        let binary = Self { child, ready, log };
+        let binary = Self { child, ready, log, store };
         assert!(binary.ready.contains("ready"), "not ready: {} {}", binary.ready, binary.log());
         binary
     }
@@ -47,6 +63,7 @@ impl Binary {
     pub fn command(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         let program = std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_kubemq-mcp").into());
         let mut command = Command::new(program);
+        command.env(STORE_PATH, fresh_store());
         command.args(arguments).envs(variables.iter().copied()).current_dir(env!("CARGO_TARGET_TMPDIR"));
         command
     }
@@ -101,8 +118,9 @@ impl Binary {
 
 impl Drop for Binary {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // All fail only when it has ended already, or kept nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.store);
     }
 }
