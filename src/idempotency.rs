@@ -12,10 +12,12 @@ mod ledger;
 mod metrics;
 mod operation;
 mod record;
+mod sled;
 mod store;
 mod time;
 mod verdict;
 
+pub use self::sled::{OpenError, RECORD_BYTES_LIMIT, SledStore};
 pub use commit::Closed;
 pub use config::Config;
 pub use handle::{End, Handle};

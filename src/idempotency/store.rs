@@ -99,4 +99,12 @@ pub enum StoreError {
     /// A record stands under the name of another.
     #[error("the store is damaged: a record stands under a name that is not its own")]
     Misplaced,
+    /// A record to be written is larger than the store takes; nothing was written.
+    #[error("a record of {bytes} bytes is larger than the {bytes_max} that the store takes")]
+    TooLarge {
+        /// Of the record.
+        bytes: usize,
+        /// At most.
+        bytes_max: usize,
+    },
 }
