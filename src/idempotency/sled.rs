@@ -4,6 +4,7 @@
 //! length of a file that grew. So every commit ends with an `fdatasync` of our own on sled's file, and opening makes
 //! durable what sled never syncs. `docs/decisions/0007-sled-hardened.md` says what was measured.
 
+mod check;
 mod directory;
 mod engine;
 mod error;
@@ -12,16 +13,19 @@ mod layout;
 mod lock;
 mod nameplate;
 mod open;
+mod report;
 #[cfg(test)]
 mod tests;
 
 pub use error::OpenError;
 pub use layout::RECORD_BYTES_LIMIT;
+pub use report::{CheckReport, Problem};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use self::engine::guarded;
+use self::layout::Place;
 use self::lock::Lock;
 use super::{Change, Config, Head, Identity, Record, Store, StoreError, Timestamp, View, Walk};
 
@@ -48,6 +52,15 @@ impl SledStore {
         open::open(config)
     }
 
+    /// Reads everything in a store that nobody runs on, and says what it found. The store stays as it is. Blocks for as
+    /// long as that takes, and needs room for a copy in the system's directory for temporary files.
+    ///
+    /// # Errors
+    /// When a process runs on the store, or its files cannot be opened at all; the error says what they are.
+    pub fn check(directory: &Path) -> Result<CheckReport, OpenError> {
+        check::check(directory)
+    }
+
     /// Where it is.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -68,7 +81,10 @@ impl View for SledStore {
     fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
         guarded(|| self.db.range(layout::expired(now)).keys().take(max).collect::<Result<Vec<_>, _>>())?
             .iter()
-            .map(|key| layout::expiry_identity(key).ok_or(StoreError::Misplaced))
+            .map(|key| match Place::of(key) {
+                Some(Place::End(_, identity)) => Ok(identity),
+                _ => Err(StoreError::Misplaced),
+            })
             .collect()
     }
 

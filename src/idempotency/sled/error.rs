@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lock;
+use super::{StoreError, lock};
 
 /// Why a store was not opened. Nothing of it was lost by trying.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +114,29 @@ impl OpenError {
             return Self::Full { directory };
         }
         Self::Unusable { directory, doing, source }
+    }
+
+    /// What an error of the opened files means for opening them.
+    pub(super) fn failed(directory: &Path, error: StoreError) -> Self {
+        match error {
+            StoreError::NoSpace(_) => Self::Full { directory: directory.to_owned() },
+            error => Self::damaged(directory, error.to_string()),
+        }
+    }
+
+    /// The same of another directory: what is found in a copy is told of the original.
+    pub(super) fn of(mut self, original: &Path) -> Self {
+        let (Self::Unusable { directory, .. }
+        | Self::Full { directory }
+        | Self::Locked { directory, .. }
+        | Self::Foreign { directory, .. }
+        | Self::Newer { directory, .. }
+        | Self::Nameplate { directory }
+        | Self::Emptied { directory, .. }
+        | Self::Replaced { directory, .. }
+        | Self::Damaged { directory, .. }) = &mut self;
+        original.clone_into(directory);
+        self
     }
 
     pub(super) fn locked(directory: &Path) -> Self {

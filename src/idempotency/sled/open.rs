@@ -31,7 +31,8 @@ pub fn open(config: &Config) -> Result<SledStore, OpenError> {
     refuse_foreign(directory)?;
     match Nameplate::read(directory)? {
         Some(Nameplate { instance, state: State::Ready }) => {
-            existing(directory, instance, lock, &mut patience)
+            let (db, head) = used(directory, instance, &mut patience)?;
+            ready(directory, head, db, lock)
         }
         Some(Nameplate { state: State::Creating, .. }) | None => create(directory, lock, &mut patience),
     }
@@ -57,23 +58,28 @@ fn create(directory: &Path, lock: Lock, patience: &mut Patience) -> Result<SledS
     directory::clear(directory).map_err(unusable("remove what an earlier try has left"))?;
     let db = engine::open(directory, patience)?;
     let head = Head { instance, ..Head::default() };
-    db.insert(layout::HEAD, &head::encode(&head)[..])
-        .and_then(|_| db.flush())
-        .map_err(|error| OpenError::damaged(directory, error.to_string()))?;
+    engine::guarded(|| {
+        db.insert(layout::HEAD, &head::encode(&head)[..])?;
+        db.flush()
+    })
+    .map_err(|error| OpenError::failed(directory, error))?;
     let store = ready(directory, head, db, lock)?;
     Nameplate { state: State::Ready, ..nameplate }
         .write(directory)
         .map_err(unusable("write its file `STORE`"))?;
-    tracing::info!(directory = %directory.display(), "made a store");
+    tracing::info!(directory = %directory.display(), "made a new store, which knows no keys yet");
     Ok(store)
 }
 
-fn existing(
+/// Opens the files of a store that was used, and reads its head.
+///
+/// # Errors
+/// When the files are missing, damaged, or those of another store.
+pub fn used(
     directory: &Path,
     instance: u128,
-    lock: Lock,
     patience: &mut Patience,
-) -> Result<SledStore, OpenError> {
+) -> Result<(::sled::Db, Head), OpenError> {
     // sled would make a new one of it.
     if fs::metadata(directory.join(directory::DB)).map_or(0, |metadata| metadata.len()) == 0 {
         return Err(OpenError::emptied(directory, "its file `db` is missing or empty"));
@@ -82,7 +88,7 @@ fn existing(
         .map_err(|error| OpenError::unusable(directory, "remove an unfinished snapshot", error))?;
     let db = engine::open(directory, patience)?;
     let head = engine::guarded(|| db.get(layout::HEAD))
-        .map_err(|error| OpenError::damaged(directory, error.to_string()))?
+        .map_err(|error| OpenError::failed(directory, error))?
         .ok_or_else(|| OpenError::emptied(directory, "its file `db` has lost what every store holds"))?;
     let head = head::decode(&head).map_err(|error| match error {
         HeadError::Newer { .. } => {
@@ -94,7 +100,7 @@ fn existing(
         let found = head.instance;
         return Err(OpenError::Replaced { directory: directory.to_owned(), named: instance, found });
     }
-    ready(directory, head, db, lock)
+    Ok((db, head))
 }
 
 /// Makes durable what opening has written, before anybody relies on it.
