@@ -11,6 +11,7 @@ mod error;
 mod head;
 mod layout;
 mod lock;
+mod mark;
 mod nameplate;
 mod open;
 mod report;
@@ -24,18 +25,21 @@ pub use report::{CheckReport, Problem};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use self::engine::guarded;
+use self::engine::{Engine, guarded};
+use self::head::Kept;
 use self::layout::Place;
 use self::lock::Lock;
+use self::mark::Mark;
 use super::{Change, Config, Head, Identity, Record, Store, StoreError, Timestamp, View, Walk};
 
 /// The store on a disk. While it is open no other process opens it.
 pub struct SledStore {
     directory: PathBuf,
-    head: Head,
-    db: ::sled::Db,
+    kept: Kept,
+    db: Engine,
     /// Our own way to the file of `db`: a sync works on the file, whoever wrote it.
     file: File,
+    mark: Mark,
     /// Let go last.
     _lock: Lock,
 }
@@ -103,7 +107,7 @@ impl View for SledStore {
     }
 
     fn head(&self) -> Head {
-        self.head
+        self.kept.head
     }
 
     fn disk_bytes(&self) -> u64 {
@@ -121,14 +125,15 @@ impl Store for SledStore {
         for change in changes {
             layout::write(&mut batch, change)?;
         }
-        batch.insert(layout::HEAD, &head::encode(head)[..]);
+        let kept = Kept { head: *head, commits: self.kept.commits + 1 };
+        batch.insert(layout::HEAD, &head::encode(&kept)[..]);
         guarded(|| {
             self.db.apply_batch(batch)?;
             self.db.flush()
         })?;
         // Only this makes the batch survive a power cut.
         self.file.sync_data().map_err(|error| engine::failed(&error))?;
-        self.head = *head;
-        Ok(())
+        self.kept = kept;
+        self.mark.committed(kept.commits).map_err(|error| engine::failed(&error))
     }
 }

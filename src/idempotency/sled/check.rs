@@ -6,8 +6,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::engine::guarded;
+use super::head::Kept;
 use super::lock::{self, Lock, Patience};
-use super::nameplate::{self, Nameplate, State};
+use super::mark::MARK;
+use super::nameplate::{Nameplate, State};
 use super::report::{CheckReport, Problem};
 use super::{OpenError, StoreError, directory, layout, open};
 use crate::idempotency::{Head, Record, RecordError};
@@ -40,7 +42,7 @@ pub fn check(directory: &Path) -> Result<CheckReport, OpenError> {
         source,
     })?;
     let opened = open::used(&copy.0, nameplate.instance, &mut Patience::of(0));
-    let (db, head) = opened.map_err(|error| error.of(directory))?;
+    let (db, Kept { head, .. }) = opened.map_err(|error| error.of(directory))?;
     let mut report = CheckReport { head, disk_bytes, ..CheckReport::default() };
     if let Err(error) = read(&db, &mut report) {
         report.problem(Problem::Unreadable(error.to_string()));
@@ -99,9 +101,10 @@ impl Copy {
         // The records name what agents do.
         DirBuilder::new().mode(0o700).create(&path)?;
         let copy = Self(path);
-        for name in directory::files_of_sled(directory)?.iter().map(String::as_str).chain([nameplate::STORE])
-        {
-            fs::copy(directory.join(name), copy.0.join(name))?;
+        let mut names = directory::files_of_sled(directory)?;
+        names.extend(directory.join(MARK).exists().then(|| MARK.to_owned()));
+        for name in names {
+            fs::copy(directory.join(&name), copy.0.join(&name))?;
         }
         Ok(copy)
     }

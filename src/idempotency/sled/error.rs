@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{StoreError, lock};
 
-/// Why a store was not opened. Nothing of it was lost by trying.
+/// Why a store was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system said no.
@@ -76,6 +76,18 @@ pub enum OpenError {
         /// What is missing.
         what: &'static str,
     },
+    /// The end of its log is gone, and sled went on with what was before.
+    #[error(
+        "the store `{}` is damaged: at least {missing} of its last commits are missing; {RESTORE}. To go on with what is left, and \
+         forget the keys of those commits, remove its file `MARK`",
+        directory.display()
+    )]
+    Behind {
+        /// Where.
+        directory: PathBuf,
+        /// How many commits are missing at least.
+        missing: u64,
+    },
     /// Its files belong to another store.
     #[error(
         "the store `{}` has the files of another: `STORE` names {named:032x} and the files belong to {found:032x}; {RESTORE}",
@@ -133,6 +145,7 @@ impl OpenError {
         | Self::Newer { directory, .. }
         | Self::Nameplate { directory }
         | Self::Emptied { directory, .. }
+        | Self::Behind { directory, .. }
         | Self::Replaced { directory, .. }
         | Self::Damaged { directory, .. }) = &mut self;
         original.clone_into(directory);
