@@ -40,6 +40,8 @@ pub struct SledStore {
     /// Our own way to the file of `db`: a sync works on the file, whoever wrote it.
     file: File,
     mark: Mark,
+    /// The first error of a commit. Nobody can say what the disk holds then, and sled shows what it may not hold.
+    failed: Option<StoreError>,
     /// Let go last.
     _lock: Lock,
 }
@@ -70,6 +72,22 @@ impl SledStore {
         &self.directory
     }
 
+    fn whole(&self) -> Result<(), StoreError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Writes, flushes and syncs one batch.
+    fn write(&mut self, batch: ::sled::Batch, kept: Kept) -> Result<(), StoreError> {
+        guarded(|| {
+            self.db.apply_batch(batch)?;
+            self.db.flush()
+        })?;
+        // Only this makes the batch survive a power cut.
+        self.file.sync_data().map_err(|error| engine::failed(&error))?;
+        self.kept = kept;
+        self.mark.committed(kept.commits).map_err(|error| engine::failed(&error))
+    }
+
     fn record(key: &[u8], value: &[u8]) -> Result<Record, StoreError> {
         let record = Record::decode(value)?;
         if layout::record_key(&record.identity()) == key { Ok(record) } else { Err(StoreError::Misplaced) }
@@ -78,11 +96,13 @@ impl SledStore {
 
 impl View for SledStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
+        self.whole()?;
         let key = layout::record_key(identity);
         guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()
     }
 
     fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
+        self.whole()?;
         guarded(|| self.db.range(layout::expired(now)).keys().take(max).collect::<Result<Vec<_>, _>>())?
             .iter()
             .map(|key| match Place::of(key) {
@@ -97,6 +117,7 @@ impl View for SledStore {
         after: Option<&Identity>,
         visit: &mut dyn FnMut(Record) -> Walk,
     ) -> Result<(), StoreError> {
+        self.whole()?;
         let mut entries = self.db.range(layout::records(after));
         while let Some((key, value)) = guarded(|| entries.next().transpose())? {
             if visit(Self::record(&key, &value)?) == Walk::End {
@@ -121,19 +142,15 @@ impl View for SledStore {
 
 impl Store for SledStore {
     fn commit(&mut self, changes: &[Change], head: &Head) -> Result<(), StoreError> {
+        self.whole()?;
         let mut batch = ::sled::Batch::default();
         for change in changes {
             layout::write(&mut batch, change)?;
         }
         let kept = Kept { head: *head, commits: self.kept.commits + 1 };
         batch.insert(layout::HEAD, &head::encode(&kept)[..]);
-        guarded(|| {
-            self.db.apply_batch(batch)?;
-            self.db.flush()
-        })?;
-        // Only this makes the batch survive a power cut.
-        self.file.sync_data().map_err(|error| engine::failed(&error))?;
-        self.kept = kept;
-        self.mark.committed(kept.commits).map_err(|error| engine::failed(&error))
+        let written = self.write(batch, kept);
+        self.failed = written.clone().err();
+        written
     }
 }

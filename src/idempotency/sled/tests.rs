@@ -88,6 +88,27 @@ fn a_record_larger_than_the_store_takes_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn a_failed_sync_closes_the_store_for_good_and_the_mark_stays_behind() {
+    let directory = TempDir::new().unwrap();
+    let mut store = opened(&directory);
+    let head = Head { records: 1, ..store.head() };
+    store.commit(&[change(None, Some(claimed(1)))], &head).unwrap();
+    // No device to sync: the system refuses, as a disk would that has failed.
+    let file = std::mem::replace(&mut store.file, File::open("/dev/null").unwrap());
+    let failed = store.commit(&[change(None, Some(claimed(2)))], &Head { records: 2, ..head });
+    assert!(matches!(failed, Err(StoreError::Broken(_))), "{failed:?}");
+    // A second sync would succeed, and prove nothing.
+    store.file = file;
+    assert_eq!(store.commit(&[], &head), failed);
+    assert_eq!(store.get(&claimed(2).identity()).map(drop), failed);
+    assert_eq!(store.walk(None, &mut |_| Walk::On), failed);
+    assert_eq!((store.head(), store.kept.commits), (head, 1));
+    drop(store);
+    // Whether the second is there is for the ledger to find out; the first must be.
+    assert_eq!(opened(&directory).get(&claimed(1).identity()), Ok(Some(claimed(1))));
+}
+
+#[test]
 fn a_record_under_the_name_of_another_is_refused() {
     let directory = TempDir::new().unwrap();
     let mut store = opened(&directory);
