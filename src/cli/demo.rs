@@ -1,4 +1,4 @@
-//! `kubemq-mcp demo`: starts everything on free ports and shows a query, a command, a rejection and a timeout.
+//! `kubemq-mcp demo`: starts everything on free ports and shows a query, a command, a retry of it, a rejection and a timeout.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,10 +18,13 @@ use crate::telemetry;
 /// The channel whose responder says no.
 const REJECTING: &str = "example-rejections";
 
+const COMMAND: &str = r#"{"channel":"example-commands","body":"do-work","idempotency_key":"order-17"}"#;
+
 /// The calls that are shown: a title, the tool, its arguments, and whether it is an error.
-const SHOWN: [(&str, &str, &str, bool); 4] = [
+const SHOWN: [(&str, &str, &str, bool); 5] = [
     ("a query", "query_send", r#"{"channel":"example-queries","body":"get-data"}"#, false),
-    ("a command", "command_send", r#"{"channel":"example-commands","body":"do-work"}"#, false),
+    ("a command", "command_send", COMMAND, false),
+    ("its retry, which is not sent again", "command_send", COMMAND, false),
     ("a rejection", "command_send", r#"{"channel":"example-rejections","body":"do-work"}"#, true),
     (
         "a timeout",
@@ -41,17 +44,21 @@ pub struct Args {}
 /// When something cannot be started or an answer does not come.
 pub async fn run(_: Args) -> anyhow::Result<ExitCode> {
     let mut config = Config::default();
-    // The four answers are the show; the log would stand between them.
+    // The answers are the show; the log would stand between them.
     config.log.level = "error".into();
     telemetry::install_log(&config.log)?;
     config.server.listen.set_port(0);
     config.embedded.listen.set_port(0);
+    // Made with a name of its own, so that two demos do not meet, and removed at the end.
+    let store = std::env::temp_dir().join(format!("kubemq-mcp-demo-{}", uuid::Uuid::new_v4()));
+    config.store.path.clone_from(&store);
     let app = App::start(config, Options { face: Face::Http, demo: Demo::Added }).await?;
     let rejecting = rejecting(&app)?;
     rejecting.ready().await;
     let shown = show(&app.url().context("the demo has a listener")?).await;
     rejecting.stop().await;
     app.stop(None).await;
+    std::fs::remove_dir_all(&store).context("the store of the demo cannot be removed")?;
     Ok(if shown? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

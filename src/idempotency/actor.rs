@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::commit::{Closed, Done, Task, Work};
 use super::metrics::{Decided, Metrics};
-use super::verdict::{Claimed, Join, Orphans, Recorded, Told, Verdict};
+use super::verdict::{Claimed, Join, Orphans, Recorded, Told, Verdict, Waiting};
 use super::{Answer, Config, Decision, Ended, Identity, Operation, Record, Settled, settled_ending};
 use crate::domain::{Cause, Ending, Sent};
 
@@ -23,6 +23,7 @@ pub(super) struct Parts {
     pub commits: mpsc::Sender<Work>,
     pub done: Arc<Mutex<mpsc::Receiver<Vec<Done>>>>,
     pub orphans: Orphans,
+    pub waiting: Waiting,
     pub joins_per_key_max: usize,
     pub sweep_every: Duration,
     pub mailbox_messages_max: usize,
@@ -34,6 +35,7 @@ impl Parts {
             commits,
             done: Arc::new(Mutex::new(done)),
             orphans: Orphans::default(),
+            waiting: Waiting::default(),
             joins_per_key_max: config.joins_per_key_max,
             sweep_every: Duration::from_secs(config.sweep_seconds),
             mailbox_messages_max: config.commits_waiting_max,
@@ -76,8 +78,7 @@ impl IdempotencyActor {
         }
         let (waiter, told) = oneshot::channel();
         waiting.push(waiter);
-        Metrics::get().joins_waiting.increment(1);
-        Verdict::Join(Join { record, told })
+        Verdict::Join(Join { record, told, _place: self.parts.waiting.enter() })
     }
 
     fn settled(
@@ -108,7 +109,6 @@ impl IdempotencyActor {
         let ending = settled_ending(&record, ending);
         let waiting = self.joins.remove(&identity).unwrap_or_default();
         for waiter in waiting {
-            Metrics::get().joins_waiting.decrement(1);
             let told = Told { ending: ending.clone(), record: record.clone(), recorded };
             // Whoever does not wait any more has been answered.
             drop(waiter.send(told));

@@ -212,6 +212,11 @@ impl Handle {
         answer.await.ok()
     }
 
+    /// Calls that wait for another one with their key.
+    pub fn joins_waiting(&self) -> usize {
+        self.inner.parts.waiting.count()
+    }
+
     /// Whether commands with a key can be recorded.
     ///
     /// # Errors

@@ -1,9 +1,11 @@
 //! What a door tells the connector, and what the connector holds of the store.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
+use super::metrics::Metrics;
 use super::{Ended, Full, Record};
 use crate::domain::Ending;
 
@@ -90,6 +92,34 @@ pub struct Join {
     /// The record of the first call.
     pub record: Box<Record>,
     pub(super) told: oneshot::Receiver<Told>,
+    pub(super) _place: Place,
+}
+
+/// Counts the calls that wait for another one with their key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    pub(super) fn enter(&self) -> Place {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Metrics::get().joins_waiting.increment(1);
+        Place(self.clone())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One call that waits, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place(Waiting);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        (self.0).0.fetch_sub(1, Ordering::Relaxed);
+        Metrics::get().joins_waiting.decrement(1);
+    }
 }
 
 impl Join {

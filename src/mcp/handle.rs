@@ -13,6 +13,7 @@ use super::tool::key::KeyOfRefused;
 use super::tool::request::{Refusal, timeout_seconds_default};
 use super::{Call, Report, Shards, journal};
 use crate::domain::{Cause, Ending, Key, Principal, Sent, Tool};
+use crate::idempotency;
 
 /// How much longer than its own deadline a call may take on its way through the actors. Longer means that a thread hangs.
 const ROUTING_PATIENCE: Duration = Duration::from_secs(10);
@@ -116,6 +117,11 @@ impl Handle {
             }
         }
         true
+    }
+
+    /// Who remembers commands.
+    pub fn store(&self) -> &idempotency::Handle {
+        self.shards.store()
     }
 
     /// Requests in flight over all channels.

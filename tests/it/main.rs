@@ -9,6 +9,7 @@ mod documents;
 mod embedded;
 mod facts;
 mod harness;
+mod key;
 mod layers;
 mod leaving;
 mod load;

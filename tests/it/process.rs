@@ -102,7 +102,7 @@ fn metrics_are_there_from_the_start() {
 }
 
 #[test]
-fn the_demo_shows_four_calls_and_succeeds() {
+fn the_demo_shows_its_calls_and_succeeds() {
     let output = Binary::command(&["demo"], &[]).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");

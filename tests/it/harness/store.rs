@@ -21,6 +21,13 @@ impl SharedStore {
         Self { store, now: Arc::new(Mutex::new(Timestamp::from_milliseconds(1_000_000))) }
     }
 
+    /// A store that has what is on the disk of this one now, as a crash leaves it.
+    pub fn copy_of(other: &Self) -> Self {
+        let store = other.disk(|store| store.clone());
+        let now = *other.now.lock().unwrap_or_else(PoisonError::into_inner);
+        Self { store: Arc::new(Mutex::new(store)), now: Arc::new(Mutex::new(now)) }
+    }
+
     /// Sets the wall clock.
     pub fn set_now(&self, milliseconds: u64) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Timestamp::from_milliseconds(milliseconds);
