@@ -9,6 +9,7 @@ mod respond;
 mod serve;
 mod signal;
 pub mod stdio;
+mod store;
 mod token;
 
 use std::io::Write;
@@ -39,6 +40,8 @@ enum Command {
     Broker(broker::Args),
     /// Read the configuration, reach the broker, say what was found.
     Check(check::Args),
+    /// Look after the store of idempotency keys.
+    Store(store::Args),
     /// Call a tool, as an agent would.
     Call(call::Args),
     /// Answer the requests of a channel, as a service would.
@@ -81,6 +84,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Stdio(args) => stdio::run(args).await,
         Command::Broker(args) => broker::run(args).await,
         Command::Check(args) => check::run(args).await,
+        Command::Store(args) => store::run(args).await,
         Command::Call(args) => Ok(call::main(args).await),
         Command::Respond(args) => respond::run(args).await,
         Command::Token(args) => token::run(args),

@@ -4,34 +4,44 @@
 //! length of a file that grew. So every commit ends with an `fdatasync` of our own on sled's file, and opening makes
 //! durable what sled never syncs. `docs/decisions/0007-sled-hardened.md` says what was measured.
 
+mod check;
 mod directory;
 mod engine;
 mod error;
 mod head;
 mod layout;
 mod lock;
+mod mark;
 mod nameplate;
 mod open;
+mod report;
 #[cfg(test)]
 mod tests;
 
 pub use error::OpenError;
 pub use layout::RECORD_BYTES_LIMIT;
+pub use report::{CheckReport, Problem};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use self::engine::guarded;
+use self::engine::{Engine, guarded};
+use self::head::Kept;
+use self::layout::Place;
 use self::lock::Lock;
+use self::mark::Mark;
 use super::{Change, Config, Head, Identity, Record, Store, StoreError, Timestamp, View, Walk};
 
 /// The store on a disk. While it is open no other process opens it.
 pub struct SledStore {
     directory: PathBuf,
-    head: Head,
-    db: ::sled::Db,
+    kept: Kept,
+    db: Engine,
     /// Our own way to the file of `db`: a sync works on the file, whoever wrote it.
     file: File,
+    mark: Mark,
+    /// The first error of a commit. Nobody can say what the disk holds then, and sled shows what it may not hold.
+    failed: Option<StoreError>,
     /// Let go last.
     _lock: Lock,
 }
@@ -48,9 +58,34 @@ impl SledStore {
         open::open(config)
     }
 
+    /// Reads everything in a store that nobody runs on, and says what it found. The store stays as it is. Blocks for as
+    /// long as that takes, and needs room for a copy in the system's directory for temporary files.
+    ///
+    /// # Errors
+    /// When a process runs on the store, or its files cannot be opened at all; the error says what they are.
+    pub fn check(directory: &Path) -> Result<CheckReport, OpenError> {
+        check::check(directory)
+    }
+
     /// Where it is.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    fn whole(&self) -> Result<(), StoreError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Writes, flushes and syncs one batch.
+    fn write(&mut self, batch: ::sled::Batch, kept: Kept) -> Result<(), StoreError> {
+        guarded(|| {
+            self.db.apply_batch(batch)?;
+            self.db.flush()
+        })?;
+        // Only this makes the batch survive a power cut.
+        self.file.sync_data().map_err(|error| engine::failed(&error))?;
+        self.kept = kept;
+        self.mark.committed(kept.commits).map_err(|error| engine::failed(&error))
     }
 
     fn record(key: &[u8], value: &[u8]) -> Result<Record, StoreError> {
@@ -61,14 +96,19 @@ impl SledStore {
 
 impl View for SledStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
+        self.whole()?;
         let key = layout::record_key(identity);
         guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()
     }
 
     fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
+        self.whole()?;
         guarded(|| self.db.range(layout::expired(now)).keys().take(max).collect::<Result<Vec<_>, _>>())?
             .iter()
-            .map(|key| layout::expiry_identity(key).ok_or(StoreError::Misplaced))
+            .map(|key| match Place::of(key) {
+                Some(Place::End(_, identity)) => Ok(identity),
+                _ => Err(StoreError::Misplaced),
+            })
             .collect()
     }
 
@@ -77,6 +117,7 @@ impl View for SledStore {
         after: Option<&Identity>,
         visit: &mut dyn FnMut(Record) -> Walk,
     ) -> Result<(), StoreError> {
+        self.whole()?;
         let mut entries = self.db.range(layout::records(after));
         while let Some((key, value)) = guarded(|| entries.next().transpose())? {
             if visit(Self::record(&key, &value)?) == Walk::End {
@@ -87,7 +128,7 @@ impl View for SledStore {
     }
 
     fn head(&self) -> Head {
-        self.head
+        self.kept.head
     }
 
     fn disk_bytes(&self) -> u64 {
@@ -101,18 +142,15 @@ impl View for SledStore {
 
 impl Store for SledStore {
     fn commit(&mut self, changes: &[Change], head: &Head) -> Result<(), StoreError> {
+        self.whole()?;
         let mut batch = ::sled::Batch::default();
         for change in changes {
             layout::write(&mut batch, change)?;
         }
-        batch.insert(layout::HEAD, &head::encode(head)[..]);
-        guarded(|| {
-            self.db.apply_batch(batch)?;
-            self.db.flush()
-        })?;
-        // Only this makes the batch survive a power cut.
-        self.file.sync_data().map_err(|error| engine::failed(&error))?;
-        self.head = *head;
-        Ok(())
+        let kept = Kept { head: *head, commits: self.kept.commits + 1 };
+        batch.insert(layout::HEAD, &head::encode(&kept)[..]);
+        let written = self.write(batch, kept);
+        self.failed = written.clone().err();
+        written
     }
 }

@@ -20,6 +20,7 @@ mod process;
 mod reconnect;
 mod routing;
 mod shutdown;
+mod store;
 mod timeout;
 mod token;
 mod wire;

@@ -63,7 +63,7 @@ pub fn foreign(directory: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// When the operating system says no.
 pub fn clear(directory: &Path) -> io::Result<()> {
-    for name in names(directory)?.into_iter().filter(|name| is_file_of_sled(name)) {
+    for name in files_of_sled(directory)? {
         fs::remove_file(directory.join(name))?;
     }
     match fs::remove_dir_all(directory.join(BLOBS)) {
@@ -91,7 +91,7 @@ pub fn remove_unfinished(directory: &Path) -> io::Result<()> {
 /// # Errors
 /// When a sync fails.
 pub fn sync_all(directory: &Path) -> io::Result<()> {
-    for name in names(directory)?.into_iter().filter(|name| is_file_of_sled(name)) {
+    for name in files_of_sled(directory)? {
         File::open(directory.join(name))?.sync_all()?;
     }
     sync(directory)?;
@@ -121,8 +121,19 @@ pub fn free_bytes(directory: &Path) -> u64 {
     rustix::fs::statvfs(directory).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-fn is_file_of_sled(name: &str) -> bool {
-    name == DB || name == CONF || name.starts_with(SNAPSHOT)
+/// How many files stand outside of sled's log. None of ours is ever large enough for that.
+pub fn blobs(directory: &Path) -> usize {
+    fs::read_dir(directory.join(BLOBS)).map_or(0, Iterator::count)
+}
+
+/// The names of the files that hold the records.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn files_of_sled(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = names(directory)?;
+    names.retain(|name| name == DB || name == CONF || name.starts_with(SNAPSHOT));
+    Ok(names)
 }
 
 fn names(directory: &Path) -> io::Result<Vec<String>> {

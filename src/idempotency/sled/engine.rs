@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::io;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -13,15 +14,36 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Never changes for a store. A value of a quarter of it would go to a file of its own.
 const SEGMENT_BYTES: usize = 2 << 20;
 
+/// An open database.
+pub struct Engine(Option<::sled::Db>);
+
+impl Deref for Engine {
+    type Target = ::sled::Db;
+
+    fn deref(&self) -> &::sled::Db {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // sled syncs once more when it is closed, and panics when that fails. All that was told is durable already.
+        let db = self.0.take();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(db))) {
+            tracing::warn!(reason = panic_text(&*panic), "the store was not closed in order");
+        }
+    }
+}
+
 /// Opens sled's files, or makes them. A panic of sled, of which damage makes several, is an error like another.
 ///
 /// # Errors
 /// When sled cannot make sense of the files, or cannot have them.
-pub fn open(directory: &Path, patience: &mut Patience) -> Result<::sled::Db, OpenError> {
+pub fn open(directory: &Path, patience: &mut Patience) -> Result<Engine, OpenError> {
     loop {
         let opened = catch_unwind(AssertUnwindSafe(|| config(directory).open()));
         let error = match opened {
-            Ok(Ok(db)) => return Ok(db),
+            Ok(Ok(db)) => return Ok(Engine(Some(db))),
             Ok(Err(error)) => error,
             Err(panic) => return Err(OpenError::damaged(directory, panic_text(&*panic))),
         };
@@ -33,7 +55,7 @@ pub fn open(directory: &Path, patience: &mut Patience) -> Result<::sled::Db, Ope
                 return Err(OpenError::damaged(directory, "a file ends too early"));
             }
             ::sled::Error::Io(error) => return Err(OpenError::unusable(directory, "open its files", error)),
-            error => return Err(OpenError::damaged(directory, error.to_string())),
+            error => return Err(OpenError::damaged(directory, text(&error))),
         }
     }
 }
@@ -61,7 +83,7 @@ pub fn guarded<T>(call: impl FnOnce() -> ::sled::Result<T>) -> Result<T, StoreEr
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(::sled::Error::Io(error))) => Err(failed(&error)),
-        Ok(Err(error)) => Err(StoreError::Broken(error.to_string())),
+        Ok(Err(error)) => Err(StoreError::Broken(text(&error))),
         Err(panic) => Err(StoreError::Broken(panic_text(&*panic))),
     }
 }
@@ -71,6 +93,14 @@ pub fn failed(error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::NoSpace(error.to_string()),
         _ => StoreError::Broken(error.to_string()),
+    }
+}
+
+/// sled's own words, but for what only its authors understand.
+fn text(error: &::sled::Error) -> String {
+    match error {
+        ::sled::Error::Corruption { .. } => "sled found bytes that it has not written".into(),
+        error => error.to_string(),
     }
 }
 
@@ -86,4 +116,19 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 /// When the operating system says no.
 pub fn own_file(directory: &Path) -> io::Result<std::fs::File> {
     std::fs::OpenOptions::new().read(true).write(true).open(directory.join(directory::DB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_sled_does_is_an_error_of_the_store() {
+        let full = ::sled::Error::Io(io::ErrorKind::StorageFull.into());
+        assert!(matches!(guarded(|| Err::<(), _>(full.clone())), Err(StoreError::NoSpace(_))));
+        let broken = ::sled::Error::Io(io::ErrorKind::UnexpectedEof.into());
+        assert!(matches!(guarded(|| Err::<(), _>(broken.clone())), Err(StoreError::Broken(_))));
+        let panicked = guarded(|| -> ::sled::Result<()> { panic!("no minimum node") });
+        assert_eq!(panicked, Err(StoreError::Broken("sled panicked (no minimum node)".into())));
+    }
 }

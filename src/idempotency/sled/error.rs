@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lock;
+use super::{StoreError, lock};
 
-/// Why a store was not opened. Nothing of it was lost by trying.
+/// Why a store was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system said no.
@@ -76,6 +76,18 @@ pub enum OpenError {
         /// What is missing.
         what: &'static str,
     },
+    /// The end of its log is gone, and sled went on with what was before.
+    #[error(
+        "the store `{}` is damaged: at least {missing} of its last commits are missing; {RESTORE}. To go on with what is left, and \
+         forget the keys of those commits, remove its file `MARK`",
+        directory.display()
+    )]
+    Behind {
+        /// Where.
+        directory: PathBuf,
+        /// How many commits are missing at least.
+        missing: u64,
+    },
     /// Its files belong to another store.
     #[error(
         "the store `{}` has the files of another: `STORE` names {named:032x} and the files belong to {found:032x}; {RESTORE}",
@@ -114,6 +126,30 @@ impl OpenError {
             return Self::Full { directory };
         }
         Self::Unusable { directory, doing, source }
+    }
+
+    /// What an error of the opened files means for opening them.
+    pub(super) fn failed(directory: &Path, error: StoreError) -> Self {
+        match error {
+            StoreError::NoSpace(_) => Self::Full { directory: directory.to_owned() },
+            error => Self::damaged(directory, error.to_string()),
+        }
+    }
+
+    /// The same of another directory: what is found in a copy is told of the original.
+    pub(super) fn of(mut self, original: &Path) -> Self {
+        let (Self::Unusable { directory, .. }
+        | Self::Full { directory }
+        | Self::Locked { directory, .. }
+        | Self::Foreign { directory, .. }
+        | Self::Newer { directory, .. }
+        | Self::Nameplate { directory }
+        | Self::Emptied { directory, .. }
+        | Self::Behind { directory, .. }
+        | Self::Replaced { directory, .. }
+        | Self::Damaged { directory, .. }) = &mut self;
+        original.clone_into(directory);
+        self
     }
 
     pub(super) fn locked(directory: &Path) -> Self {

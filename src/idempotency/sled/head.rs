@@ -1,4 +1,4 @@
-//! The head as bytes: `version ‖ checksum ‖ fields`, as records have them.
+//! The head and the number of commits as bytes: `version ‖ checksum ‖ fields`, as records have them.
 
 use sha2::{Digest, Sha256};
 
@@ -9,7 +9,7 @@ pub const HEAD_VERSION: u8 = 1;
 
 const CHECKSUM_BYTES: usize = 8;
 const FIELDS_AT: usize = 1 + CHECKSUM_BYTES;
-const HEAD_BYTES: usize = FIELDS_AT + 16 + 4 + 8 + 8 + 8;
+const HEAD_BYTES: usize = FIELDS_AT + 16 + 4 + 4 * 8;
 
 /// Why bytes are not a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +25,18 @@ pub enum HeadError {
     Damaged,
 }
 
+/// The head as the store keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// As the ledger gave it.
+    pub head: Head,
+    /// Commits so far; see [`super::mark`].
+    pub commits: u64,
+}
+
 /// The head as bytes.
-pub fn encode(head: &Head) -> [u8; HEAD_BYTES] {
-    let Head { instance, boot, records, fence, latest } = *head;
+pub fn encode(kept: &Kept) -> [u8; HEAD_BYTES] {
+    let Kept { head: Head { instance, boot, records, fence, latest }, commits } = *kept;
     let mut bytes = [0; HEAD_BYTES];
     bytes[0] = HEAD_VERSION;
     bytes[9..25].copy_from_slice(&instance.to_be_bytes());
@@ -35,6 +44,7 @@ pub fn encode(head: &Head) -> [u8; HEAD_BYTES] {
     bytes[29..37].copy_from_slice(&records.to_be_bytes());
     bytes[37..45].copy_from_slice(&fence.to_be_bytes());
     bytes[45..53].copy_from_slice(&latest.milliseconds().to_be_bytes());
+    bytes[53..61].copy_from_slice(&commits.to_be_bytes());
     let checksum = checksum(&bytes);
     bytes[1..FIELDS_AT].copy_from_slice(&checksum);
     bytes
@@ -44,7 +54,7 @@ pub fn encode(head: &Head) -> [u8; HEAD_BYTES] {
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
-pub fn decode(bytes: &[u8]) -> Result<Head, HeadError> {
+pub fn decode(bytes: &[u8]) -> Result<Kept, HeadError> {
     match bytes.first() {
         Some(&found) if found > HEAD_VERSION => return Err(HeadError::Newer { found }),
         _ => {}
@@ -53,13 +63,14 @@ pub fn decode(bytes: &[u8]) -> Result<Head, HeadError> {
     if bytes[0] != HEAD_VERSION || bytes[1..FIELDS_AT] != checksum(bytes) {
         return Err(HeadError::Damaged);
     }
-    Ok(Head {
+    let head = Head {
         instance: u128::from_be_bytes(field(bytes, 9)),
         boot: u32::from_be_bytes(field(bytes, 25)),
         records: u64::from_be_bytes(field(bytes, 29)),
         fence: u64::from_be_bytes(field(bytes, 37)),
         latest: Timestamp::from_milliseconds(u64::from_be_bytes(field(bytes, 45))),
-    })
+    };
+    Ok(Kept { head, commits: u64::from_be_bytes(field(bytes, 53)) })
 }
 
 fn field<const N: usize>(bytes: &[u8; HEAD_BYTES], at: usize) -> [u8; N] {
@@ -77,13 +88,10 @@ mod tests {
 
     use super::*;
 
-    fn head() -> impl Strategy<Value = Head> {
-        any::<(u128, u32, u64, u64, u64)>().prop_map(|(instance, boot, records, fence, latest)| Head {
-            instance,
-            boot,
-            records,
-            fence,
-            latest: Timestamp::from_milliseconds(latest),
+    fn head() -> impl Strategy<Value = Kept> {
+        any::<(u128, u32, [u64; 4])>().prop_map(|(instance, boot, [records, fence, latest, commits])| {
+            let latest = Timestamp::from_milliseconds(latest);
+            Kept { head: Head { instance, boot, records, fence, latest }, commits }
         })
     }
 

@@ -40,10 +40,34 @@ pub fn expiry_key(until: Timestamp, identity: &Identity) -> [u8; EXPIRY_BYTES] {
     key
 }
 
-/// Whose end is written there.
-pub fn expiry_identity(key: &[u8]) -> Option<Identity> {
-    let key: &[u8; EXPIRY_BYTES] = key.try_into().ok()?;
-    key[9..].first_chunk::<32>().map(|identity| Identity::from(*identity))
+/// What stands under a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The head.
+    Head,
+    /// The end of a record.
+    End(Timestamp, Identity),
+    /// A record.
+    Record(Identity),
+}
+
+impl Place {
+    /// Reads a key; `None` is one that is never written.
+    pub fn of(key: &[u8]) -> Option<Self> {
+        if key == HEAD {
+            return Some(Self::Head);
+        }
+        let (kind, rest) = key.split_first()?;
+        match *kind {
+            RECORD => Some(Self::Record(Identity::from(<[u8; 32]>::try_from(rest).ok()?))),
+            EXPIRY => {
+                let (until, identity) = rest.split_first_chunk()?;
+                let until = Timestamp::from_milliseconds(u64::from_be_bytes(*until));
+                Some(Self::End(until, Identity::from(<[u8; 32]>::try_from(identity).ok()?)))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The range of all that has ended at `now`.
@@ -89,4 +113,41 @@ pub fn write(batch: &mut ::sled::Batch, change: &Change) -> Result<(), StoreErro
     }
     batch.insert(key, bytes);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_key_says_what_stands_under_it(until in any::<u64>(), identity in any::<[u8; 32]>()) {
+            let (until, identity) = (Timestamp::from_milliseconds(until), Identity::from(identity));
+            prop_assert_eq!(Place::of(&record_key(&identity)), Some(Place::Record(identity)));
+            prop_assert_eq!(Place::of(&expiry_key(until, &identity)), Some(Place::End(until, identity)));
+        }
+
+        #[test]
+        fn any_key_is_judged_without_a_panic(key in prop::collection::vec(any::<u8>(), 0..50)) {
+            let _ = Place::of(&key);
+        }
+
+        #[test]
+        fn ends_stand_in_the_order_of_time(times in any::<[u64; 2]>(), identities in any::<[[u8; 32]; 2]>()) {
+            let end = |index: usize| {
+                expiry_key(Timestamp::from_milliseconds(times[index]), &Identity::from(identities[index]))
+            };
+            if times[0] != times[1] {
+                prop_assert_eq!(end(0) < end(1), times[0] < times[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_head_stands_by_itself() {
+        assert_eq!(Place::of(HEAD), Some(Place::Head));
+        assert_eq!(Place::of(b"head"), None);
+    }
 }

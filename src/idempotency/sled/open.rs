@@ -3,15 +3,17 @@
 //! ```text
 //! nothing there      STORE says creating ─▶ sled's files, head ─▶ all synced ─▶ STORE says ready ─▶ open
 //! STORE: creating    nobody was told of anything in it: sled's files are removed, then as above
-//! STORE: ready       sled's files must be there, and their head must name the same store
+//! STORE: ready       sled's files must be there, their head must name the same store and be no older than its mark
 //! no STORE, files    not ours
 //! ```
 
 use std::fs;
 use std::path::Path;
 
-use super::head::{self, HeadError};
+use super::engine::Engine;
+use super::head::{self, HeadError, Kept};
 use super::lock::{Lock, Patience};
+use super::mark::{self, Mark};
 use super::nameplate::{Nameplate, State};
 use super::{Config, OpenError, SledStore, directory, engine, layout};
 use crate::idempotency::Head;
@@ -31,7 +33,8 @@ pub fn open(config: &Config) -> Result<SledStore, OpenError> {
     refuse_foreign(directory)?;
     match Nameplate::read(directory)? {
         Some(Nameplate { instance, state: State::Ready }) => {
-            existing(directory, instance, lock, &mut patience)
+            let (db, kept) = used(directory, instance, &mut patience)?;
+            ready(directory, kept, db, lock)
         }
         Some(Nameplate { state: State::Creating, .. }) | None => create(directory, lock, &mut patience),
     }
@@ -56,24 +59,25 @@ fn create(directory: &Path, lock: Lock, patience: &mut Patience) -> Result<SledS
     nameplate.write(directory).map_err(unusable("write its file `STORE`"))?;
     directory::clear(directory).map_err(unusable("remove what an earlier try has left"))?;
     let db = engine::open(directory, patience)?;
-    let head = Head { instance, ..Head::default() };
-    db.insert(layout::HEAD, &head::encode(&head)[..])
-        .and_then(|_| db.flush())
-        .map_err(|error| OpenError::damaged(directory, error.to_string()))?;
-    let store = ready(directory, head, db, lock)?;
+    let kept = Kept { head: Head { instance, ..Head::default() }, commits: 0 };
+    engine::guarded(|| {
+        db.insert(layout::HEAD, &head::encode(&kept)[..])?;
+        db.flush()
+    })
+    .map_err(|error| OpenError::failed(directory, error))?;
+    let store = ready(directory, kept, db, lock)?;
     Nameplate { state: State::Ready, ..nameplate }
         .write(directory)
         .map_err(unusable("write its file `STORE`"))?;
-    tracing::info!(directory = %directory.display(), "made a store");
+    tracing::info!(directory = %directory.display(), "made a new store, which knows no keys yet");
     Ok(store)
 }
 
-fn existing(
-    directory: &Path,
-    instance: u128,
-    lock: Lock,
-    patience: &mut Patience,
-) -> Result<SledStore, OpenError> {
+/// Opens the files of a store that was used, and reads its head.
+///
+/// # Errors
+/// When the files are missing, damaged, or those of another store.
+pub fn used(directory: &Path, instance: u128, patience: &mut Patience) -> Result<(Engine, Kept), OpenError> {
     // sled would make a new one of it.
     if fs::metadata(directory.join(directory::DB)).map_or(0, |metadata| metadata.len()) == 0 {
         return Err(OpenError::emptied(directory, "its file `db` is missing or empty"));
@@ -81,26 +85,34 @@ fn existing(
     directory::remove_unfinished(directory)
         .map_err(|error| OpenError::unusable(directory, "remove an unfinished snapshot", error))?;
     let db = engine::open(directory, patience)?;
-    let head = engine::guarded(|| db.get(layout::HEAD))
-        .map_err(|error| OpenError::damaged(directory, error.to_string()))?
+    let kept = engine::guarded(|| db.get(layout::HEAD))
+        .map_err(|error| OpenError::failed(directory, error))?
         .ok_or_else(|| OpenError::emptied(directory, "its file `db` has lost what every store holds"))?;
-    let head = head::decode(&head).map_err(|error| match error {
+    let kept = head::decode(&kept).map_err(|error| match error {
         HeadError::Newer { .. } => {
             OpenError::Newer { directory: directory.to_owned(), what: error.to_string() }
         }
         HeadError::Damaged => OpenError::damaged(directory, error.to_string()),
     })?;
-    if head.instance != instance {
-        let found = head.instance;
+    let (found, commits) = (kept.head.instance, kept.commits);
+    if found != instance {
         return Err(OpenError::Replaced { directory: directory.to_owned(), named: instance, found });
     }
-    ready(directory, head, db, lock)
+    match mark::read(directory, instance)? {
+        Some(marked) if marked > commits => {
+            Err(OpenError::Behind { directory: directory.to_owned(), missing: marked - commits })
+        }
+        _ => Ok((db, kept)),
+    }
 }
 
 /// Makes durable what opening has written, before anybody relies on it.
-fn ready(directory: &Path, head: Head, db: ::sled::Db, lock: Lock) -> Result<SledStore, OpenError> {
-    let file = directory::sync_all(directory)
-        .and_then(|()| engine::own_file(directory))
-        .map_err(|error| OpenError::unusable(directory, "sync its files", error))?;
-    Ok(SledStore { directory: directory.to_owned(), head, db, file, _lock: lock })
+fn ready(directory: &Path, kept: Kept, db: Engine, lock: Lock) -> Result<SledStore, OpenError> {
+    let opened = || {
+        let mark = Mark::open(directory, kept.head.instance, kept.commits)?;
+        directory::sync_all(directory)?;
+        Ok((mark, engine::own_file(directory)?))
+    };
+    let (mark, file) = opened().map_err(|error| OpenError::unusable(directory, "sync its files", error))?;
+    Ok(SledStore { directory: directory.to_owned(), kept, db, file, mark, failed: None, _lock: lock })
 }

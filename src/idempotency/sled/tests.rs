@@ -1,10 +1,12 @@
 //! What is committed is there, in order and under its own name, and the store in memory says the same.
 
+mod twins;
+
 use tempfile::TempDir;
 
 use super::*;
 use crate::domain::{Channel, Key, Principal, RequestId};
-use crate::idempotency::{Owner, Settlement, State};
+use crate::idempotency::{Owner, RecordError, Settlement, State};
 
 fn opened(directory: &TempDir) -> SledStore {
     let config = Config { path: directory.path().to_owned(), lock_wait_seconds: 2, ..Config::default() };
@@ -86,6 +88,27 @@ fn a_record_larger_than_the_store_takes_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn a_failed_sync_closes_the_store_for_good_and_the_mark_stays_behind() {
+    let directory = TempDir::new().unwrap();
+    let mut store = opened(&directory);
+    let head = Head { records: 1, ..store.head() };
+    store.commit(&[change(None, Some(claimed(1)))], &head).unwrap();
+    // No device to sync: the system refuses, as a disk would that has failed.
+    let file = std::mem::replace(&mut store.file, File::open("/dev/null").unwrap());
+    let failed = store.commit(&[change(None, Some(claimed(2)))], &Head { records: 2, ..head });
+    assert!(matches!(failed, Err(StoreError::Broken(_))), "{failed:?}");
+    // A second sync would succeed, and prove nothing.
+    store.file = file;
+    assert_eq!(store.commit(&[], &head), failed);
+    assert_eq!(store.get(&claimed(2).identity()).map(drop), failed);
+    assert_eq!(store.walk(None, &mut |_| Walk::On), failed);
+    assert_eq!((store.head(), store.kept.commits), (head, 1));
+    drop(store);
+    // Whether the second is there is for the ledger to find out; the first must be.
+    assert_eq!(opened(&directory).get(&claimed(1).identity()), Ok(Some(claimed(1))));
+}
+
+#[test]
 fn a_record_under_the_name_of_another_is_refused() {
     let directory = TempDir::new().unwrap();
     let mut store = opened(&directory);
@@ -95,4 +118,54 @@ fn a_record_under_the_name_of_another_is_refused() {
     store.db.insert(layout::record_key(&claimed(2).identity()), claimed(1).encode()).unwrap();
     assert_eq!(store.get(&claimed(2).identity()), Err(StoreError::Misplaced));
     assert_eq!(store.walk(None, &mut |_| Walk::On), Err(StoreError::Misplaced));
+}
+
+#[test]
+fn a_record_of_a_newer_program_is_refused_by_its_number() {
+    let directory = TempDir::new().unwrap();
+    let store = opened(&directory);
+    store.db.insert(layout::record_key(&claimed(1).identity()), vec![2, 0, 0]).unwrap();
+    let newer = StoreError::Damaged(RecordError::Newer { found: 2 });
+    assert_eq!(store.get(&claimed(1).identity()), Err(newer.clone()));
+    assert_eq!(store.walk(None, &mut |_| Walk::On), Err(newer));
+    drop(store);
+    let report = SledStore::check(directory.path()).unwrap();
+    let expected = Problem::NoRecord(claimed(1).identity(), RecordError::Newer { found: 2 });
+    assert_eq!(report.problems, [expected]);
+}
+
+#[test]
+fn a_head_that_is_newer_or_garbled_or_gone_is_refused() {
+    let garbled = |bytes: Option<&[u8]>| {
+        let directory = TempDir::new().unwrap();
+        let store = opened(&directory);
+        match bytes {
+            Some(bytes) => store.db.insert(layout::HEAD, bytes).unwrap(),
+            None => store.db.remove(layout::HEAD).unwrap(),
+        };
+        drop(store);
+        let config = Config { path: directory.path().to_owned(), ..Config::default() };
+        SledStore::open(&config).err().expect("a refusal")
+    };
+    assert!(matches!(garbled(Some(&[2, 1, 1])), OpenError::Newer { .. }));
+    assert!(matches!(garbled(Some(&[1, 1, 1])), OpenError::Damaged { .. }));
+    assert!(matches!(garbled(None), OpenError::Emptied { .. }));
+}
+
+#[test]
+fn what_is_never_written_is_told_by_a_check() {
+    let directory = TempDir::new().unwrap();
+    let store = opened(&directory);
+    store.db.insert(b"surprise", b"").unwrap();
+    store.db.insert(layout::record_key(&claimed(2).identity()), claimed(1).encode()).unwrap();
+    drop(store);
+    std::fs::write(directory.path().join("blobs").join("1"), "").unwrap();
+    let report = SledStore::check(directory.path()).unwrap();
+    let expected = [
+        Problem::Misplaced(claimed(2).identity()),
+        Problem::Unknown(b"surprise".to_vec()),
+        Problem::Count { counted: 0, found: 1 },
+        Problem::Blobs(1),
+    ];
+    assert_eq!((report.problems, report.problems_total), (expected.to_vec(), 4));
 }

@@ -1,0 +1,36 @@
+//! What the store of keys costs: `cargo bench --bench store [-- pairs | walk | growth]`.
+//!
+//! Every figure of speed is a ratio to something simpler in the same run, since machines differ and are busy.
+
+mod growth;
+mod pairs;
+mod sample;
+mod walk;
+
+use std::io::{self, Write};
+
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> io::Result<()> {
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    if is_wanted("pairs") {
+        pairs::run()?;
+    }
+    if is_wanted("walk") {
+        walk::run()?;
+    }
+    if is_wanted("growth") {
+        growth::run()?;
+    }
+    Ok(())
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
