@@ -31,7 +31,8 @@ impl Ledger {
             return Ok(decision);
         }
         if let Some(full) = self.full(&proposal, found.is_some()) {
-            return Ok(Decision::Full(full));
+            // *Full* says that nothing was ever sent, and of a key in doubt nobody may say that.
+            return Ok(found.map_or(Decision::Full(full), |in_doubt| Decision::Known(Box::new(in_doubt))));
         }
         self.head.fence += 1;
         let record = match found {
