@@ -36,14 +36,17 @@ impl Ledger {
         }
         self.head.fence += 1;
         let record = match found {
-            Some(in_doubt) => Record {
-                owner: self.owner,
-                fence: self.head.fence,
-                attempt: in_doubt.attempt + 1,
-                request_id: proposal.request_id,
-                state: State::InProgress,
-                ..in_doubt
-            },
+            Some(in_doubt) => {
+                self.before_resend.insert(identity, in_doubt.clone());
+                Record {
+                    owner: self.owner,
+                    fence: self.head.fence,
+                    attempt: in_doubt.attempt + 1,
+                    request_id: proposal.request_id,
+                    state: State::InProgress,
+                    ..in_doubt
+                }
+            }
             None => self.first(proposal),
         };
         self.stage(identity, Some(record.clone()), view)?;
