@@ -19,6 +19,8 @@ pub(super) enum Step {
 /// Decides; the attempt is known to be the record's own.
 pub(super) fn step(record: Record, ended: Ended, now: Timestamp) -> Step {
     match (&record.state, ended) {
+        // A settle that is handed over again says what the record says already.
+        (State::Settled(told), Ended::Answered(again)) if told.executed == again.executed => Step::Stays,
         (State::Settled(_), _) => Step::Refused,
         (State::InProgress | State::InDoubt, Ended::Answered(settlement)) => {
             answered(record, settlement, now)
