@@ -19,6 +19,7 @@ mod process;
 mod reconnect;
 mod routing;
 mod shutdown;
+mod simulation;
 mod timeout;
 mod token;
 mod wire;

@@ -165,6 +165,7 @@ fn a_withdrawn_attempt_does_not_count_as_one() {
 fn a_rejection_of_a_later_attempt_stays_unknown() {
     let mut bench = Bench::new();
     bench.ended("a", timed_out());
+    bench.pass(SECOND);
     let second = run(bench.claim_to_resend("a"));
     let told = recorded(bench.settle(&second, rejected()));
     let since = Timestamp::from_milliseconds(START);
