@@ -13,3 +13,7 @@ dev:
 # With every new crate: licences, advisories, sources. `cargo install cargo-deny --locked` once.
 deps:
     cargo deny check
+
+# Ten thousand simulated runs of the rules for keys, or the one that failed, with all that happens in it: `just sim 4711`.
+sim seed="":
+    KUBEMQ_MCP_SIM_RUNS=10000 KUBEMQ_MCP_SIM_SEED={{seed}} cargo test --test it simulation::a_key -- --nocapture

@@ -22,7 +22,7 @@ mod usage;
 pub use recovery::{Recovered, RecoveryError};
 pub use usage::Usage;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     Answer, Change, Config, Consent, Decision, Full, Head, Identity, Listed, Operation, Owner, Record,
@@ -44,6 +44,9 @@ pub struct Ledger {
     usage: Usage,
     free_bytes: u64,
     staged: BTreeMap<Identity, Change>,
+    // What the keys that are sent again said before, for a withdrawal; as many as requests can be pending. A crash loses
+    // it, and with it whoever could withdraw.
+    before_resend: HashMap<Identity, Record>,
 }
 
 impl Ledger {

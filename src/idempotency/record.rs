@@ -134,8 +134,8 @@ impl Record {
         self.first_seen.max(settled).max(self.doubt.map_or(self.first_seen, |(since, _)| since))
     }
 
-    /// Leaves out what a record of at most `bytes_max` bytes has no room for: the tags first, then the responder's texts.
-    /// What happened stays.
+    /// Leaves out what a record of at most `bytes_max` bytes has no room for: the tags first, then the responder's texts,
+    /// then the end of an operator's reason. What happened stays.
     pub fn shrink_to(&mut self, bytes_max: usize) {
         if self.encoded_len() > bytes_max
             && let State::Settled(settlement) = &mut self.state
@@ -148,6 +148,11 @@ impl Record {
         {
             settlement.error.clear();
             settlement.responder.clear();
+        }
+        let excess = self.encoded_len().saturating_sub(bytes_max);
+        if let State::Settled(Settlement { resolved: Some(resolution), .. }) = &mut self.state {
+            let left = resolution.why.len().saturating_sub(excess);
+            resolution.why.truncate(resolution.why.floor_char_boundary(left));
         }
     }
 }

@@ -20,6 +20,7 @@ mod process;
 mod reconnect;
 mod routing;
 mod shutdown;
+mod simulation;
 mod store;
 mod timeout;
 mod token;

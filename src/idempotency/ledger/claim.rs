@@ -31,18 +31,22 @@ impl Ledger {
             return Ok(decision);
         }
         if let Some(full) = self.full(&proposal, found.is_some()) {
-            return Ok(Decision::Full(full));
+            // *Full* says that nothing was ever sent, and of a key in doubt nobody may say that.
+            return Ok(found.map_or(Decision::Full(full), |in_doubt| Decision::Known(Box::new(in_doubt))));
         }
         self.head.fence += 1;
         let record = match found {
-            Some(in_doubt) => Record {
-                owner: self.owner,
-                fence: self.head.fence,
-                attempt: in_doubt.attempt + 1,
-                request_id: proposal.request_id,
-                state: State::InProgress,
-                ..in_doubt
-            },
+            Some(in_doubt) => {
+                self.before_resend.insert(identity, in_doubt.clone());
+                Record {
+                    owner: self.owner,
+                    fence: self.head.fence,
+                    attempt: in_doubt.attempt + 1,
+                    request_id: proposal.request_id,
+                    state: State::InProgress,
+                    ..in_doubt
+                }
+            }
             None => self.first(proposal),
         };
         self.stage(identity, Some(record.clone()), view)?;

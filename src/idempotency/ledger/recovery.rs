@@ -1,6 +1,6 @@
 //! What is left of the last life: every claim that was open is in doubt, and nothing may be missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::settle::{Step, doubtful};
 use super::{Config, Head, Identity, Ledger, Owner, State, StoreError, Timestamp, Usage, Walk};
@@ -66,8 +66,15 @@ impl Ledger {
         }
         let head = Head { boot: owner.boot, fence, latest, ..head };
         let recovered = Recovered { records: usage.records(), doubted: open.len() };
-        let mut ledger =
-            Self { limits: limits.clone(), owner, head, usage, free_bytes: 0, staged: BTreeMap::new() };
+        let mut ledger = Self {
+            limits: limits.clone(),
+            owner,
+            head,
+            usage,
+            free_bytes: 0,
+            staged: BTreeMap::new(),
+            before_resend: HashMap::new(),
+        };
         for some in open.chunks(CLAIMS_PER_COMMIT) {
             ledger.doubt(some, store)?;
         }

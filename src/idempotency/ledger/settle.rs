@@ -19,6 +19,8 @@ pub(super) enum Step {
 /// Decides; the attempt is known to be the record's own.
 pub(super) fn step(record: Record, ended: Ended, now: Timestamp) -> Step {
     match (&record.state, ended) {
+        // A settle that is handed over again says what the record says already.
+        (State::Settled(told), Ended::Answered(again)) if told.executed == again.executed => Step::Stays,
         (State::Settled(_), _) => Step::Refused,
         (State::InProgress | State::InDoubt, Ended::Answered(settlement)) => {
             answered(record, settlement, now)
@@ -49,7 +51,7 @@ fn not_sent(record: Record) -> Step {
     if record.attempt == 1 {
         return Step::Withdrawn(None);
     }
-    // An earlier attempt is in doubt still.
+    // An earlier attempt is in doubt still. What it said is put back by whoever remembers it.
     Step::Withdrawn(Some(Box::new(Record { attempt: record.attempt - 1, state: State::InDoubt, ..record })))
 }
 
@@ -66,12 +68,14 @@ impl Ledger {
         let before = record.clone();
         match step(record, ended, self.now()) {
             Step::Becomes(mut record) => {
+                self.before_resend.remove(&identity);
                 record.shrink_to(self.limits.record_bytes_max);
                 self.stage(identity, Some((*record).clone()), view)?;
                 Ok(Settled::Recorded(record))
             }
             Step::Withdrawn(left) => {
-                self.stage(identity, left.map(|record| *record), view)?;
+                let left = self.before_resend.remove(&identity).or(left.map(|record| *record));
+                self.stage(identity, left, view)?;
                 Ok(Settled::Withdrawn)
             }
             Step::Stays => Ok(Settled::Recorded(Box::new(before))),
