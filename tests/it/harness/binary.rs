@@ -21,6 +21,13 @@ pub struct Binary {
 impl Binary {
     /// Starts it with these arguments and variables, and reads the line that it prints when it is ready.
     pub fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let binary = Self::launch(arguments, variables);
+        assert!(binary.ready.contains("ready"), "not ready: {} {}", binary.ready, binary.log());
+        binary
+    }
+
+    /// Starts it and reads its first line, which is empty when it ended without one.
+    pub fn launch(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Self::command(arguments, variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -38,9 +45,12 @@ impl Binary {
         });
         let mut ready = String::new();
         BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut ready).expect("a text");
-        let binary = Self { child, ready, log };
-        assert!(binary.ready.contains("ready"), "not ready: {} {}", binary.ready, binary.log());
-        binary
+        Self { child, ready, log }
+    }
+
+    /// The line that it printed first.
+    pub fn first_line(&self) -> &str {
+        &self.ready
     }
 
     /// The program with these arguments and variables and nothing else of ours in its environment.
