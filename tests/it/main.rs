@@ -8,6 +8,7 @@ mod config;
 mod documents;
 mod embedded;
 mod facts;
+mod fault;
 mod harness;
 mod layers;
 mod leaving;
