@@ -3,6 +3,7 @@
 mod config;
 mod demo;
 mod readiness;
+mod store;
 
 pub use config::Config;
 
@@ -14,6 +15,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{self, Callers};
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
@@ -62,6 +64,7 @@ pub struct App {
     door: mcp::Handle,
     shards: Arc<Shards>,
     seats: Seats,
+    store: idempotency::Handle,
     broker: Arc<KubemqBroker>,
     broker_config: broker::Config,
     broker_addresses: Vec<broker::Address>,
@@ -82,36 +85,45 @@ impl App {
     pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
         let figures = telemetry::install_recorder();
         // A series that begins with its first event hides that event from Prometheus.
+        access::register_metrics();
         channel::register_metrics();
+        idempotency::register_metrics();
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
+        let callers = Callers::load(&config.access)?;
         let (embedded, addresses) = reach(&config).await?;
         let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
 
+        let store = store::open(&config.store).await?;
         let seats = Seats::new(&config.channel);
         let parts = Parts {
             seats: seats.clone(),
             channel: config.channel.clone(),
             broker: broker.clone(),
             gateway_buffer: Duration::from_secs(config.tool.gateway_buffer_seconds),
-            idempotency: idempotency::Handle,
+            idempotency: store.clone(),
             mailbox_messages_max: config.server.mailbox_messages_max,
         };
         let shards = Shards::start(config.server.shards, parts).context("no thread for the actors")?;
         let door = mcp::Handle::new(shards.clone());
         let note = embedded.is_some().then_some(EMBEDDED_NOTE);
         let server = mcp::Server::new(door.clone(), config.tool.clone(), config.channels.clone(), note);
-        let front = Front::new(server, &config.http);
+        let front = Front::new(server, callers.clone(), &config.http);
 
         let draining = CancellationToken::new();
         let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone(), draining.clone());
-        let upkeep = vec![tokio::spawn(figures.keep_up()), tokio::spawn(readiness::watch(broker.clone()))];
+        let upkeep = vec![
+            tokio::spawn(figures.keep_up()),
+            tokio::spawn(readiness::watch(broker.clone())),
+            tokio::spawn(callers.keep_up()),
+        ];
         let mut app = Self {
             front,
             door,
             shards,
             seats,
+            store,
             broker,
             broker_config: config.broker.clone(),
             broker_addresses: addresses,
@@ -237,7 +249,11 @@ impl App {
         for task in &self.upkeep {
             task.abort();
         }
-        self.shards.stop();
+        self.store.close().await;
+        let shards = self.shards;
+        // A thread that hangs must not keep the process.
+        let _ =
+            tokio::time::timeout(FLUSH_PATIENCE, tokio::task::spawn_blocking(move || shards.stop())).await;
     }
 }
 

@@ -3,11 +3,13 @@
 mod broker;
 pub mod call;
 mod check;
+pub mod credential;
 mod demo;
 mod respond;
 mod serve;
 mod signal;
 pub mod stdio;
+mod token;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,6 +43,8 @@ enum Command {
     Call(call::Args),
     /// Answer the requests of a channel, as a service would.
     Respond(respond::Args),
+    /// Make a token, with which a caller is told apart from others.
+    Token(token::Args),
     /// Start everything on free ports and show a query, a command, a rejection and a timeout.
     Demo(demo::Args),
 }
@@ -79,6 +83,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(args).await,
         Command::Call(args) => Ok(call::main(args).await),
         Command::Respond(args) => respond::run(args).await,
+        Command::Token(args) => token::run(args),
         Command::Demo(args) => demo::run(args).await,
     }
 }

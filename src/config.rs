@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use document::{render_file, render_table};
 pub use error::{ConfigError, Place, Problem};
 
-use crate::{app, broker, channel, embedded, http, mcp, telemetry};
+use crate::{access, app, broker, channel, embedded, http, idempotency, mcp, telemetry};
 use draft::Draft;
 use file::Presence;
 
@@ -43,6 +43,8 @@ pub struct Config {
     pub http: http::Config,
     /// Health and metrics.
     pub admin: http::AdminConfig,
+    /// Who calls.
+    pub access: access::Config,
     /// The connection to the broker.
     pub broker: broker::Config,
     /// The embedded broker.
@@ -51,6 +53,8 @@ pub struct Config {
     pub channel: channel::Config,
     /// What one tool call may be.
     pub tool: mcp::Config,
+    /// What is remembered of commands with a key.
+    pub store: idempotency::Config,
     /// What holds on some channels only; the first entry that matches wins.
     pub channels: Vec<mcp::ChannelRule>,
 }

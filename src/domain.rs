@@ -4,6 +4,7 @@
 
 mod channel;
 mod deadline;
+mod key;
 mod outcome;
 mod principal;
 mod reply;
@@ -11,7 +12,8 @@ mod request;
 
 pub use channel::{Channel, ChannelError, ChannelPattern, RESERVED_PREFIXES};
 pub use deadline::{Timeout, TimeoutError};
+pub use key::{Fingerprint, KEY_CHARACTERS_MAX, Key, KeyError};
 pub use outcome::{Cause, Ending, Outcome, Retry, Sent};
-pub use principal::Principal;
-pub use reply::Reply;
+pub use principal::{NAME_CHARACTERS_MAX, Principal, PrincipalError};
+pub use reply::{FOREIGN_TEXT_CHARACTERS_MAX, Reply};
 pub use request::{Kind, Request, RequestId, Tags, Tool};

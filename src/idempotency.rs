@@ -1,42 +1,39 @@
-//! One outcome per key. This version keeps nothing yet: the durable store takes this seat next.
+//! One outcome per key, durable: a key is claimed before its command leaves and settled before its answer does.
 //!
-//! A command is claimed before it leaves and settled before its answer does. The sequence is kept already, so that a
-//! store which remembers changes this layer only.
+//! The rules are in [`Ledger`], which knows no disk and no clock; a commit thread applies them over a [`Store`]; the actor
+//! knows who waits. [`Handle`] is the door.
 
-use crate::domain::Outcome;
+mod actor;
+mod commit;
+mod config;
+mod handle;
+mod identity;
+mod ledger;
+mod metrics;
+mod operation;
+mod record;
+mod sled;
+mod store;
+mod time;
+mod verdict;
 
-/// The door of the store.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Handle;
+pub use self::sled::{OpenError, RECORD_BYTES_LIMIT, SledStore};
+pub use commit::Closed;
+pub use config::Config;
+pub use handle::{End, Handle};
+pub use identity::{Claim, Identity, Owner};
+pub use ledger::{Ledger, Recovered, RecoveryError, Usage};
+pub use metrics::register_metrics;
+pub use operation::{
+    Answer, Consent, Decision, Ended, Full, Listed, Operation, Proposal, Refusal, Resend, Selection, Settled,
+    StateName, ending_of, settled_ending,
+};
+pub use record::{Doubt, RECORD_VERSION, Record, RecordError, Resolution, Settlement, State};
+pub use store::{Change, Head, MemoryStore, Store, StoreError, View, Walk};
+pub use time::Timestamp;
+pub use verdict::{Claimed, Join, Recorded, Told, Verdict};
 
-/// What the store says of a command that wants to leave.
-#[derive(Debug)]
-pub enum Verdict {
-    /// It may leave; settle it with this claim.
-    Run(Claim),
-}
+use std::sync::Arc;
 
-/// The right to send one command once.
-#[derive(Debug)]
-pub struct Claim(());
-
-/// Whether an outcome will be told again to a retry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    /// No: the command had no key, or could not be recorded.
-    No,
-}
-
-impl Handle {
-    /// Asks to send a command.
-    pub async fn claim(self) -> Verdict {
-        Verdict::Run(Claim(()))
-    }
-
-    /// Tells how a claimed command ended.
-    pub async fn settle(self, claim: Claim, outcome: Outcome) -> Recorded {
-        let Claim(()) = claim;
-        tracing::trace!(outcome = outcome.as_str(), "settled without a record");
-        Recorded::No
-    }
-}
+/// Where the store's time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

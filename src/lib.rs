@@ -1,5 +1,6 @@
 //! Lets AI agents call the services behind a KubeMQ cluster. The map of the crate; `docs/ARCHITECTURE.md` walks it.
 
+pub mod access;
 pub mod app;
 pub mod broker;
 pub mod channel;

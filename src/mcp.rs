@@ -14,6 +14,7 @@ mod direct;
 mod handle;
 mod handler;
 mod journal;
+mod keyed;
 mod metrics;
 mod progress;
 mod server;
@@ -21,7 +22,7 @@ mod shard;
 mod tool;
 
 pub use agent::{Agent, Leaving, Reads, SUPPORTED_VERSIONS};
-pub use call::{Call, Report};
+pub use call::{Call, Keyed, Lookup, Memory, Report, Status};
 pub use config::{ChannelRule, Config};
 pub use direct::{Announced, Direct};
 pub use handle::Handle;

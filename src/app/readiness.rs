@@ -35,8 +35,20 @@ pub fn ops(
                 LinkState::Down { reason, .. } => (false, reason.clone()),
             };
             let actors_answer = door.answers(ACTOR_PATIENCE).await;
-            let ready = broker_up && actors_answer && !draining;
-            Readiness { ready, draining, broker_up, broker: addresses, broker_detail, actors_answer, note }
+            let store_detail = door.store().health().err().map(|closed| closed.0);
+            let store_up = store_detail.is_none();
+            let ready = broker_up && actors_answer && store_up && !draining;
+            Readiness {
+                ready,
+                draining,
+                broker_up,
+                broker: addresses,
+                broker_detail,
+                actors_answer,
+                store_up,
+                store_detail,
+                note,
+            }
         }
         .boxed()
     };

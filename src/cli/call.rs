@@ -8,7 +8,7 @@ mod body;
 mod client;
 mod error;
 
-use std::fmt;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -19,8 +19,7 @@ pub use answer::Ending;
 pub use body::Body;
 pub use error::CallError;
 
-/// The environment variable with the token, for when no flag gives one.
-pub const TOKEN_VARIABLE: &str = "KUBEMQ_MCP_TOKEN";
+use super::credential;
 
 /// The exit status when the server could not be reached, or when the call broke the protocol.
 const STATUS_NOT_ANSWERED: u8 = 2;
@@ -48,9 +47,9 @@ pub struct Args {
     /// Where the connector takes MCP
     #[arg(long, default_value = "http://127.0.0.1:9090/mcp")]
     pub url: String,
-    /// The bearer token; without it the environment variable KUBEMQ_MCP_TOKEN is used
-    #[arg(long)]
-    pub token: Option<Token>,
+    /// Where the bearer token is.
+    #[command(flatten)]
+    pub credential: credential::Source,
     /// Print the whole result as JSON instead of its text
     #[arg(long)]
     pub json: bool,
@@ -77,17 +76,11 @@ impl From<Verdict> for ExitCode {
 /// Calls the tool with the streams and the environment of this process.
 ///
 /// The exit status is 0 when the tool answered, 1 when it answered that it failed, and 2 when there is no answer.
-pub async fn main(mut args: Args) -> ExitCode {
+pub async fn main(args: Args) -> ExitCode {
     let mut stdout = io::stdout();
     let ending = if stdout.is_terminal() { Ending::NewLine } else { Ending::AsItIs };
-    let verdict = match token_of_environment() {
-        Ok(token) => {
-            args.token = args.token.or(token);
-            run(args, &mut io::stdin(), &mut stdout, ending).await
-        }
-        Err(error) => Err(error),
-    };
-    match verdict {
+    let variable = std::env::var_os(credential::TOKEN_VARIABLE);
+    match run(args, variable, &mut io::stdin(), &mut stdout, ending).await {
         Ok(verdict) => verdict.into(),
         Err(error) => {
             // When even this fails there is nobody left to tell; the exit status still does.
@@ -97,24 +90,21 @@ pub async fn main(mut args: Args) -> ExitCode {
     }
 }
 
-fn token_of_environment() -> Result<Option<Token>, CallError> {
-    let token = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
-    let token = token.map(|token| token.parse()).transpose();
-    token.map_err(|advice| CallError::Token { variable: TOKEN_VARIABLE, advice })
-}
-
-/// Calls the tool and prints its answer to `output`. `input` is read when the body is to come from there.
+/// Calls the tool and prints its answer to `output`. `input` is read when the body is to come from there; `variable` is
+/// the environment's token.
 ///
 /// # Errors
 /// When there is no answer to print; the text says what to do, and whether the call may have had an effect.
 pub async fn run(
     args: Args,
+    variable: Option<OsString>,
     input: &mut impl Read,
     output: &mut impl Write,
     ending: Ending,
 ) -> Result<Verdict, CallError> {
+    let token = args.credential.token(variable)?;
     let arguments = arguments(&args, input)?;
-    let result = client::call(&args.url, args.token.as_ref(), args.tool, arguments).await?;
+    let result = client::call(&args.url, token.as_ref(), args.tool, arguments).await?;
     let printed =
         if args.json { answer::print_json(&result, output) } else { answer::print(&result, output, ending) };
     printed.map_err(CallError::Output)?;
@@ -161,26 +151,5 @@ impl FromStr for Tag {
             Some((key, value)) if !key.is_empty() => Ok(Self { key: key.into(), value: value.into() }),
             _ => Err("write KEY=VALUE".into()),
         }
-    }
-}
-
-/// A bearer token that fits into a header. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl FromStr for Token {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.chars().all(|character| character.is_ascii_graphic()) {
-            return Ok(Self(text.into()));
-        }
-        Err("it has a space, a line end or a character beyond ASCII".into())
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(hidden)")
     }
 }

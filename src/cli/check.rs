@@ -7,6 +7,7 @@ use clap::Parser;
 use tokio::net::TcpListener;
 
 use super::{Common, say};
+use crate::access::Callers;
 use crate::broker::{Address, Broker, KubemqBroker, Place};
 use crate::config::Config;
 
@@ -27,7 +28,7 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    let mut well = true;
+    let mut well = tokens(&config)?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -43,6 +44,16 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     say(if well { "all well" } else { "not well: see above" })?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tokens(config: &Config) -> std::io::Result<bool> {
+    if config.access.tokens_file.is_empty() {
+        return Ok(true);
+    }
+    match Callers::load(&config.access) {
+        Ok(_) => say("tokens file: well").map(|()| true),
+        Err(error) => say(&format!("tokens file: {error}")).map(|()| false),
+    }
 }
 
 fn addresses(config: &Config) -> Vec<(&'static str, SocketAddr)> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use self::exchange::Exchange;
-use super::Common;
+use super::{Common, credential};
 use crate::app::{App, Face, Options};
 
 /// How long a command may go on after its agent has closed standard input. A host that stops a server waits about two
@@ -22,10 +22,13 @@ const DRAIN_AFTER_END_OF_INPUT: Duration = Duration::from_millis(1_500);
 
 /// Options of `stdio`.
 #[derive(Debug, Parser)]
+#[command(mut_arg("token_file", |option| option.requires("connect")))]
 pub struct Args {
     /// Stand in front of a connector that runs already, such as http://127.0.0.1:9090/mcp, instead of being one.
     #[arg(long, value_name = "URL")]
     connect: Option<String>,
+    #[command(flatten)]
+    credential: credential::Source,
     #[command(flatten)]
     common: Common,
     /// The broker: `embedded`, or HOST:PORT, or several of them, comma-separated.
@@ -43,7 +46,8 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(url) = args.connect {
         super::install_log(&args.common, &[])?;
-        let exchange = Exchange::remote(&url)?;
+        let token = args.credential.token(std::env::var_os(credential::TOKEN_VARIABLE))?;
+        let exchange = Exchange::remote(&url, token.as_ref())?;
         pump::run(exchange, tokio::io::stdin(), tokio::io::stdout()).await?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -8,11 +8,12 @@ use super::error::Problem;
 use super::value::Value;
 
 /// Pairs of options of which the first may be at most the second.
-const AT_MOST: [(&str, &str); 4] = [
+const AT_MOST: [(&str, &str); 5] = [
     ("channel.requests_pending_per_channel_max", "channel.requests_pending_max"),
     ("tool.body_bytes_max", "http.body_bytes_max"),
     ("broker.keepalive_timeout_seconds", "broker.keepalive_seconds"),
     ("broker.ping_timeout_seconds", "broker.ping_seconds"),
+    ("store.record_keep_seconds", "store.in_doubt_keep_seconds"),
 ];
 
 /// Options that mean nothing on a connection that is not encrypted.
@@ -25,6 +26,7 @@ pub fn find(draft: &Draft) -> Vec<Problem> {
         AT_MOST.iter().filter_map(|(smaller, larger)| at_most(draft, smaller, larger)).collect();
     problems.extend(certificate_without_key(draft));
     problems.extend(two_tokens(draft));
+    problems.extend(tokens_nowhere(draft));
     problems.extend(TLS_ONLY.iter().filter_map(|name| tls_is_off(draft, name)));
     problems.extend(tls_with_embedded(draft));
     problems.extend(same_address(draft));
@@ -63,6 +65,18 @@ fn two_tokens(draft: &Draft) -> Option<Problem> {
         return None;
     }
     conflict(draft, &names, format!("`{}` and `{}` are both set; keep one", names[0], names[1]))
+}
+
+fn tokens_nowhere(draft: &Draft) -> Option<Problem> {
+    let names = ["access.token_required", "access.tokens_file"];
+    if !is_on(draft, names[0])? || is_set(draft, names[1])? {
+        return None;
+    }
+    let reason = format!(
+        "`{}` is true, but `{}` is empty, so nobody could call; name the file, or set it to false",
+        names[0], names[1]
+    );
+    conflict(draft, &names, reason)
 }
 
 /// Silence would be worse than an error here: whoever names a certificate believes that the line is encrypted.

@@ -101,12 +101,13 @@ impl Source<'_> {
         }
     }
 
-    /// Reads one entry of `[[channels]]`. Every key of it is required.
+    /// Reads one entry of `[[channels]]`. Only its pattern is required: what it does not say is as everywhere.
     fn read_channel(&self, draft: &mut Draft, entry: &dyn TableLike, channels: &Place) {
         let section = table::CHANNELS;
         let mut rule = Map::new();
         for setting in section.settings {
             match entry.get(setting.key()) {
+                None if setting.name != "channels.pattern" => {}
                 None => draft.report(Problem::Missing {
                     place: self.place_of_first_key(entry).unwrap_or_else(|| channels.clone()),
                     name: setting.name.into(),

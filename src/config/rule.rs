@@ -26,6 +26,10 @@ pub const NAME: Rule = Rule { allowed: "a text on one line, not empty", check: n
 pub const PATH: Rule = Rule { allowed: "the path of a file, or empty", check: one_line };
 /// What can travel in the header of a request, or nothing.
 pub const TOKEN: Rule = Rule { allowed: "visible ASCII characters, or empty", check: token };
+/// The name of a tag, or nothing.
+pub const TAG: Rule = Rule { allowed: "1 to 256 bytes on one line, or empty", check: tag };
+/// The path of a directory.
+pub const DIRECTORY: Rule = Rule { allowed: "the path of a directory", check: name };
 /// An address to listen on.
 pub const LISTEN: Rule = Rule { allowed: "an IP address and a port", check: listen };
 /// An address to listen on, or nothing.
@@ -69,6 +73,13 @@ fn token(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err("it has a space, a line end or a character beyond ASCII".into())
+}
+
+fn tag(text: &str) -> Result<(), String> {
+    if text.len() > 256 {
+        return Err("KubeMQ's own clients take no longer one".into());
+    }
+    one_line(text)
 }
 
 fn listen_or_empty(text: &str) -> Result<(), String> {

@@ -3,11 +3,13 @@
 //! `config.toml`, the table in the README, the environment and every error are made from it. The layers' own
 //! structs repeat the defaults, and a test holds the two together.
 
+mod access;
 mod broker;
 mod embedded;
 mod http;
 mod limits;
 mod process;
+mod store;
 
 use super::setting::Setting;
 
@@ -22,15 +24,17 @@ pub struct Section {
 }
 
 /// All sections, in the order of the file.
-pub static SECTIONS: [&Section; 8] = [
+pub static SECTIONS: [&Section; 10] = [
     &process::SERVER,
     &process::LOG,
     &http::HTTP,
     &http::ADMIN,
+    &access::ACCESS,
     &broker::BROKER,
     &embedded::EMBEDDED,
     &limits::CHANNEL,
     &limits::TOOL,
+    &store::STORE,
 ];
 
 /// The section that may stand many times, once for each set of channels. Its options have no defaults.

@@ -36,18 +36,21 @@ impl fmt::Display for Kind {
 pub enum Tool {
     /// Asks for data.
     QuerySend,
+    /// Asks what is known of an idempotency key.
+    CommandStatus,
     /// Causes an effect.
     CommandSend,
 }
 
 impl Tool {
     /// Every tool, in the order of `tools/list`: queries before commands.
-    pub const ALL: [Self; 2] = [Self::QuerySend, Self::CommandSend];
+    pub const ALL: [Self; 3] = [Self::QuerySend, Self::CommandStatus, Self::CommandSend];
 
     /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::QuerySend => "query_send",
+            Self::CommandStatus => "command_status",
             Self::CommandSend => "command_send",
         }
     }
@@ -60,7 +63,7 @@ impl Tool {
     /// Whether it asks or acts.
     pub fn kind(self) -> Kind {
         match self {
-            Self::QuerySend => Kind::Query,
+            Self::QuerySend | Self::CommandStatus => Kind::Query,
             Self::CommandSend => Kind::Command,
         }
     }

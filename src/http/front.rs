@@ -13,9 +13,11 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::Value;
 
 use super::Config;
+use super::bearer;
 use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
 use super::fault::{Fault, INVALID_REQUEST, PARSE_ERROR};
 use super::guard::Guard;
+use crate::access::Callers;
 use crate::mcp::{Agent, Direct, Leaving, Server};
 
 /// The endpoint; a clone is a few counts.
@@ -24,13 +26,14 @@ pub struct Front {
     server: Server,
     service: StreamableHttpService<Server, NeverSessionManager>,
     guard: Arc<Guard>,
+    callers: Callers,
     body_bytes_max: usize,
     body_patience: Duration,
 }
 
 impl Front {
-    /// The endpoint in front of `server`.
-    pub fn new(server: Server, config: &Config) -> Self {
+    /// The endpoint in front of `server`, for `callers`.
+    pub fn new(server: Server, callers: Callers, config: &Config) -> Self {
         let mut rmcp = StreamableHttpServerConfig::default();
         rmcp.legacy_session_mode = false;
         rmcp.json_response = true;
@@ -43,6 +46,7 @@ impl Front {
             server,
             service,
             guard: Arc::new(Guard::new(&config.allowed_hosts, &config.allowed_origins)),
+            callers,
             body_bytes_max: config.body_bytes_max,
             body_patience: Duration::from_secs(config.body_seconds),
         }
@@ -105,6 +109,22 @@ impl Front {
         self.finish(Response::from_parts(parts, Body::new(answered)), Some(&asked))
     }
 
+    /// Reads, within the limits of a body, what nobody needs: a client that is still writing when the connection closes
+    /// sees a broken pipe instead of the answer.
+    async fn discard(&self, mut body: Body) {
+        let mut left = self.body_bytes_max;
+        let read = async {
+            while let Some(Ok(frame)) = body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        // Whoever is slower than that may see the broken pipe.
+        let _ = tokio::time::timeout(self.body_patience, read).await;
+    }
+
     /// Adds the headers that every answer has.
     pub(super) fn finish(&self, mut response: Response<Body>, asked: Option<&HeaderMap>) -> Response<Body> {
         let none = HeaderMap::new();
@@ -122,11 +142,21 @@ impl Front {
 
 /// Serves `/mcp`.
 pub(super) async fn serve(State(front): State<Front>, request: Request) -> Response<Body> {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let principal = match front.callers.identify(bearer::presented(&parts.headers)) {
+        Ok(principal) => principal,
+        Err(refusal) => {
+            front.discard(body).await;
+            return front.finish(bearer::refused(refusal), Some(&parts.headers));
+        }
+    };
+    // Nothing behind this line has a use for the token.
+    parts.headers.remove(header::AUTHORIZATION);
     let asked = parts.headers.clone();
     match read(&front, &parts.method, &asked, body).await {
         Ok(body) => {
-            let agent = Agent { reads: compat::reads(&asked), leaving: Leaving::CancelsByVersion };
+            let (reads, leaving) = (compat::reads(&asked), Leaving::CancelsByVersion);
+            let agent = Agent { principal, reads, leaving };
             front.answer(Request::from_parts(parts, ()), body, agent).await
         }
         Err(fault) => front.finish(fault.response(), Some(&asked)),

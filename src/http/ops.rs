@@ -24,6 +24,11 @@ pub struct Readiness {
     pub broker_detail: String,
     /// Whether the actors take their mail.
     pub actors_answer: bool,
+    /// Whether keys can be recorded.
+    pub store_up: bool,
+    /// Why they cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store_detail: Option<String>,
     /// What an operator must know: that the broker is the embedded one, for development, and keeps nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
@@ -43,7 +48,7 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Ready: the broker is reachable and the actors answer; 503 otherwise.
+/// Ready: the broker is reachable, the actors answer and the store can be written; 503 otherwise.
 pub(super) async fn readyz(State(ops): State<Ops>) -> Response {
     let readiness = (ops.readiness)().await;
     let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

@@ -4,20 +4,16 @@
 //! (authorize → validate: before it came here) → look the key up → reserve → claim → ask → settle → answer
 //! ```
 
-use std::time::SystemTime;
-
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::keyed::{self, RETRY_AFTER};
 use super::{Call, Report, journal};
-use crate::channel::{self, AskError, Asked, Registry, ReserveError};
+use crate::channel::{self, AskError, Asked, Registry, ReserveError, Ticket};
 use crate::clock;
 use crate::domain::{Cause, Ending, Kind, Outcome, Reply};
-use crate::idempotency::{self, Recorded, Verdict};
-
-/// How long an overloaded connector asks an agent to wait.
-const RETRY_AFTER_OVERLOAD: std::time::Duration = std::time::Duration::from_secs(1);
+use crate::idempotency;
 
 /// Routes calls to the channels of one shard.
 pub struct McpActor {
@@ -34,6 +30,19 @@ impl McpActor {
     ) -> Self {
         Self { registry, idempotency, mailbox_messages_max }
     }
+
+    /// Takes room for a call on its channel, before the channel can go to rest.
+    fn reserve(&mut self, call: &Call) -> Result<Slot, ReserveError> {
+        let channel = self.registry.handle(call.request.kind, &call.request.channel)?;
+        let ticket = channel.reserve()?;
+        Ok(Slot { channel, ticket })
+    }
+}
+
+/// Room for one request on one channel.
+pub(super) struct Slot {
+    pub channel: channel::Handle,
+    pub ticket: Ticket,
 }
 
 impl Actor for McpActor {
@@ -55,12 +64,18 @@ pub(super) struct Route {
 impl Handler<Route> for McpActor {
     type Result = ResponseFuture<Report>;
 
-    fn handle(&mut self, Route { call, arrived }: Route, _: &mut Self::Context) -> Self::Result {
-        let channel = self.registry.handle(call.request.kind, &call.request.channel);
-        let idempotency = self.idempotency;
+    fn handle(&mut self, Route { mut call, arrived }: Route, _: &mut Self::Context) -> Self::Result {
+        let slot = self.reserve(&call);
+        let store = self.idempotency.clone();
         Box::pin(async move {
+            // Read once, before the claim is queued.
             let mut report = Report::of(&call, Ending::new(Cause::Cancelled, ""));
-            run(call, channel, idempotency, &mut report).await;
+            if !call.leave.is_cancelled() {
+                match call.keyed.take() {
+                    Some(keyed) => keyed::run(call, keyed, slot, &store, arrived, &mut report).await,
+                    None => run(call, slot, &mut report).await,
+                }
+            }
             report.elapsed = arrived.elapsed();
             journal::call_ended(&report);
             report
@@ -68,49 +83,33 @@ impl Handler<Route> for McpActor {
     }
 }
 
-async fn run(
-    call: Call,
-    channel: Result<channel::Handle, ReserveError>,
-    idempotency: idempotency::Handle,
-    report: &mut Report,
-) {
-    let (channel, ticket) = match channel.and_then(|channel| Ok((channel.reserve()?, channel))) {
-        Ok((ticket, channel)) => (channel, ticket),
+async fn run(call: Call, slot: Result<Slot, ReserveError>, report: &mut Report) {
+    let Slot { channel, ticket } = match slot {
+        Ok(slot) => slot,
         Err(full) => {
             report.ending = Ending::new(Cause::Overloaded, full.to_string());
-            report.retry_after = Some(RETRY_AFTER_OVERLOAD);
+            report.retry_after = Some(RETRY_AFTER);
             return;
         }
     };
-    // Read once, before the claim. The report already says cancelled.
-    if call.leave.is_cancelled() {
-        return;
-    }
+    let leave = match call.request.kind {
+        Kind::Query => call.leave,
+        // From here on the command belongs to the connector, not to its agent.
+        Kind::Command => CancellationToken::new(),
+    };
     let sent_at = clock::now();
-    match call.request.kind {
-        Kind::Query => {
-            let asked = channel.ask(ticket, call.request, call.leave).await;
-            fill(report, asked, sent_at);
-        }
-        Kind::Command => {
-            let Verdict::Run(claim) = idempotency.claim().await;
-            // From here on the command belongs to the connector, not to its agent.
-            let asked = channel.ask(ticket, call.request, CancellationToken::new()).await;
-            fill(report, asked, sent_at);
-            report.recorded = match idempotency.settle(claim, report.outcome()).await {
-                Recorded::No => false,
-            };
-        }
-    }
-}
-
-fn fill(report: &mut Report, asked: Asked, sent_at: SystemTime) {
-    report.ending = ending(&asked);
+    let asked = channel.ask(ticket, call.request, leave).await;
     let left = asked == Err(AskError::Left);
-    report.reply = asked.ok();
+    fill(report, asked);
     if left || report.outcome() != Outcome::NotSent {
         report.first_sent_at = Some(sent_at);
     }
+}
+
+/// Takes over how a request ended.
+pub(super) fn fill(report: &mut Report, asked: Asked) {
+    report.ending = ending(&asked);
+    report.reply = asked.ok();
 }
 
 fn ending(asked: &Asked) -> Ending {

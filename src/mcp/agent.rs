@@ -5,6 +5,8 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::Principal;
+
 /// The protocol versions served, oldest first. Older ones allow batches, which nothing here does.
 pub const SUPPORTED_VERSIONS: [ProtocolVersion; 3] =
     [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -29,8 +31,10 @@ impl Protocol {
 }
 
 /// What the transport knows of the agent; it stands in the extensions of the HTTP request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Agent {
+    /// Who it is.
+    pub principal: Principal,
     /// Whether it reads a stream.
     pub reads: Reads,
     /// What its leaving means for a command that has not been claimed.
@@ -67,6 +71,8 @@ impl Leaving {
 
 /// What a call needs to know of who waits for it.
 pub(super) struct Caller {
+    /// Who that is.
+    pub principal: Principal,
     /// Cancelled when the agent leaves.
     pub left: CancellationToken,
     /// What that means for a command.
@@ -81,10 +87,15 @@ impl Caller {
         let told = context
             .extensions
             .get::<axum::http::request::Parts>()
-            .and_then(|parts| parts.extensions.get::<Agent>().copied());
-        let agent = told.unwrap_or(Agent { reads: Reads::Json, leaving: Leaving::CancelsByVersion });
+            .and_then(|parts| parts.extensions.get::<Agent>().cloned());
+        let agent = told.unwrap_or_else(|| Agent {
+            principal: Principal::anonymous(),
+            reads: Reads::Json,
+            leaving: Leaving::CancelsByVersion,
+        });
         let token = context.meta.get_progress_token().filter(|_| agent.reads == Reads::Stream);
         Self {
+            principal: agent.principal,
             leaving: agent.leaving.in_protocol(Protocol::of(context.protocol_version().as_ref())),
             progress: token.map(|token| (token, context.peer)),
             left: context.ct,

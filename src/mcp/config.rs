@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::domain::{Channel, ChannelPattern};
+use crate::idempotency::Resend;
 
 /// The section `[tool]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -24,6 +25,10 @@ pub struct Config {
     pub tag_value_bytes_max: usize,
     /// Time between two progress notifications of one call.
     pub progress_seconds: u64,
+    /// Whether a command without an idempotency key is refused.
+    pub require_key: bool,
+    /// The tag that carries the key to the responder; empty: it stays here.
+    pub idempotency_key_tag: String,
 }
 
 impl Default for Config {
@@ -37,6 +42,8 @@ impl Default for Config {
             tag_key_bytes_max: 256,
             tag_value_bytes_max: 4096,
             progress_seconds: 1,
+            require_key: false,
+            idempotency_key_tag: "x-idempotency-key".into(),
         }
     }
 }
@@ -47,29 +54,80 @@ impl Default for Config {
 pub struct ChannelRule {
     /// The channels it is about.
     pub pattern: ChannelPattern,
-    /// Longest timeout of a call on them.
-    pub tool_timeout_seconds: u64,
+    /// Longest timeout of a call on them, when it is shorter than everybody's.
+    #[serde(default)]
+    pub tool_timeout_seconds: Option<u64>,
+    /// Whether a command on them without an idempotency key is refused; everybody's rule when it says nothing.
+    #[serde(default)]
+    pub require_key: Option<bool>,
+    /// Whether a key in doubt is sent again on a retry, since the responders on them take care of duplicates.
+    #[serde(default)]
+    pub resend_in_doubt: bool,
 }
 
-/// The longest time a responder on `channel` gets, in seconds: the channel's own cap, but never more than the tool's.
-pub(super) fn timeout_cap(config: &Config, rules: &[ChannelRule], channel: &Channel) -> u64 {
+/// What holds on one channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// The longest time a responder gets, in seconds: the channel's own cap, but never more than the tool's.
+    pub timeout_seconds_max: u64,
+    /// Whether a command needs a key.
+    pub require_key: bool,
+    /// Whether a key in doubt may leave again.
+    pub resend: Resend,
+}
+
+/// The terms of a channel.
+pub(super) fn terms(config: &Config, rules: &[ChannelRule], channel: &Channel) -> Terms {
     let own = rules.iter().find(|rule| rule.pattern.matches(channel));
-    own.map_or(config.tool_timeout_seconds, |rule| rule.tool_timeout_seconds.min(config.tool_timeout_seconds))
+    let cap = own.and_then(|rule| rule.tool_timeout_seconds).unwrap_or(config.tool_timeout_seconds);
+    let resends = own.is_some_and(|rule| rule.resend_in_doubt);
+    Terms {
+        timeout_seconds_max: cap.min(config.tool_timeout_seconds),
+        require_key: own.and_then(|rule| rule.require_key).unwrap_or(config.require_key),
+        resend: if resends { Resend::InDoubt } else { Resend::Never },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn rule(pattern: &str) -> ChannelRule {
+        let pattern = ChannelPattern::parse(pattern).unwrap();
+        ChannelRule { pattern, tool_timeout_seconds: None, require_key: None, resend_in_doubt: false }
+    }
+
+    fn terms_of(config: &Config, rules: &[ChannelRule], name: &str) -> Terms {
+        terms(config, rules, &Channel::parse(name).unwrap())
+    }
+
     #[test]
     fn the_first_matching_rule_caps_and_never_beyond_the_tool() {
-        let rule = |pattern: &str, seconds| ChannelRule {
-            pattern: ChannelPattern::parse(pattern).unwrap(),
-            tool_timeout_seconds: seconds,
-        };
+        let capped =
+            |pattern: &str, seconds| ChannelRule { tool_timeout_seconds: Some(seconds), ..rule(pattern) };
         let config = Config { tool_timeout_seconds: 100, ..Config::default() };
-        let rules = [rule("orders.eu", 5), rule("orders.>", 20), rule("slow", 300)];
-        let cap = |name: &str| timeout_cap(&config, &rules, &Channel::parse(name).unwrap());
-        assert_eq!((cap("orders.eu"), cap("orders.us"), cap("slow"), cap("other")), (5, 20, 100, 100));
+        let rules = [capped("orders.eu", 5), capped("orders.>", 20), capped("slow", 300), rule("plain")];
+        let cap = |name: &str| terms_of(&config, &rules, name).timeout_seconds_max;
+        assert_eq!((cap("orders.eu"), cap("orders.us"), cap("slow")), (5, 20, 100));
+        assert_eq!((cap("plain"), cap("other")), (100, 100));
+    }
+
+    #[test]
+    fn a_channel_may_ask_for_keys_or_do_without_whatever_holds_elsewhere() {
+        let keys = |pattern: &str, required| ChannelRule { require_key: Some(required), ..rule(pattern) };
+        let rules = [keys("orders.>", true), keys("lamps", false), rule("plain")];
+        for global in [false, true] {
+            let config = Config { require_key: global, ..Config::default() };
+            let required = |name: &str| terms_of(&config, &rules, name).require_key;
+            assert_eq!((required("orders.eu"), required("lamps")), (true, false));
+            assert_eq!((required("plain"), required("other")), (global, global));
+        }
+    }
+
+    #[test]
+    fn a_key_in_doubt_leaves_again_only_where_the_channel_says_so() {
+        let rules = [ChannelRule { resend_in_doubt: true, ..rule("orders.>") }];
+        assert_eq!(terms_of(&Config::default(), &rules, "orders.eu").resend, Resend::InDoubt);
+        assert_eq!(terms_of(&Config::default(), &rules, "lamps").resend, Resend::Never);
     }
 }

@@ -56,7 +56,7 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let tools = catalogue::tools().to_vec();
+        let tools = catalogue::tools(self.keys()).to_vec();
         #[cfg(feature = "conformance")]
         let tools = super::conformance::tools(&tools);
         let mut result = ListToolsResult::with_all_items(tools);
@@ -70,7 +70,7 @@ impl ServerHandler for Server {
         if let Some(fixture) = super::conformance::tool(name) {
             return Some(fixture);
         }
-        catalogue::tools().iter().find(|tool| tool.name == name).cloned()
+        catalogue::tools(self.keys()).iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(

@@ -4,7 +4,7 @@
 
 use super::Report;
 use super::metrics::Metrics;
-use crate::domain::{Cause, Outcome};
+use crate::domain::{Cause, Key, Outcome};
 
 /// Notes the end of a call. Called exactly once per call.
 pub fn call_ended(report: &Report) {
@@ -16,6 +16,8 @@ pub fn call_ended(report: &Report) {
                 tool = report.tool.as_str(),
                 channel = report.channel_text(),
                 principal = report.principal.as_str(),
+                key = report.memory.key.as_ref().map_or(String::new(), Key::digest),
+                replayed = report.memory.replayed,
                 request_id = report.request_id.as_ref().map_or("", |id| id.as_str()),
                 outcome = report.outcome().as_str(),
                 cause = report.cause().as_str(),

@@ -14,9 +14,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{Agent, Caller, Leaving, Protocol};
+use super::catalogue::Keys;
 use super::config::{ChannelRule, Config};
 use super::progress::{Progress, reported};
-use super::tool::request;
+use super::tool::request::{self, Parsed};
+use super::tool::status;
 use super::{Call, Direct, Handle, Report, answer, journal};
 use crate::domain::{Cause, Ending, Kind, Principal, Sent, Tool};
 
@@ -38,7 +40,9 @@ impl Server {
     pub fn new(door: Handle, config: Config, rules: Vec<ChannelRule>, notes: Option<&str>) -> Self {
         let mut instructions = "Calls the services behind a KubeMQ cluster. `query_send` asks for data and is safe to \
              repeat. `command_send` causes an effect: read `outcome` and `executed` in its result before you do anything \
-             else, and do not repeat a command whose outcome is unknown without looking first."
+             else, and do not repeat a command whose outcome is unknown without looking first. Give each intended \
+             effect an `idempotency_key` of its own and use the same key on every retry: a key is sent at most once, and \
+             `command_status` says what is known of it."
             .to_owned();
         if let Some(notes) = notes {
             instructions.push(' ');
@@ -54,6 +58,11 @@ impl Server {
         Self { inner: Arc::new(Inner { door, config, rules, info }) }
     }
 
+    /// Whether every command needs a key.
+    pub(super) fn keys(&self) -> Keys {
+        if self.inner.config.require_key { Keys::Mandatory } else { Keys::Optional }
+    }
+
     /// What every client is told of the server.
     pub(super) fn info(&self) -> &ServerConfig {
         &self.inner.info
@@ -63,7 +72,8 @@ impl Server {
     pub async fn direct(&self, direct: Direct, agent: Agent) -> Vec<u8> {
         let left = CancellationToken::new();
         let stays = left.clone().drop_guard();
-        let caller = Caller { left, leaving: agent.leaving.in_protocol(direct.protocol), progress: None };
+        let leaving = agent.leaving.in_protocol(direct.protocol);
+        let caller = Caller { principal: agent.principal, left, leaving, progress: None };
         let answer = self.answered(direct.tool, direct.arguments, caller).await;
         stays.disarm();
         let message = match answer {
@@ -85,21 +95,26 @@ impl Server {
         arguments: Option<JsonObject>,
         caller: Caller,
     ) -> Result<CallToolResult, ErrorData> {
-        guarded(tool, self.call(tool, arguments, caller)).await
+        guarded(caller.principal.clone(), tool, self.call(tool, arguments, caller)).await
     }
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
-        let principal = Principal::anonymous();
-        let request = match request::parse(tool, arguments, &self.inner.config, &self.inner.rules) {
-            Ok(request) => request,
-            Err(refusal) => {
-                let mut report = Report::refused(principal, tool, refusal.channel, refusal.ending);
-                report.elapsed = arrived.elapsed();
-                journal::call_ended(&report);
-                return report;
-            }
+        let principal = caller.principal;
+        if tool == Tool::CommandStatus {
+            return self.status(principal, arguments, arrived).await;
+        }
+        let leave = match (tool.kind(), caller.leaving) {
+            (Kind::Query, _) | (Kind::Command, Leaving::Cancels) => caller.left,
+            (Kind::Command, Leaving::CancelsByVersion) => CancellationToken::new(),
         };
+        let Parsed { request, keyed } =
+            match request::parse(tool, arguments, &self.inner.config, &self.inner.rules) {
+                Ok(parsed) => parsed,
+                Err(refusal) => {
+                    return self.inner.door.refuse((principal, tool), refusal, leave, arrived).await;
+                }
+            };
         let progress = caller.progress.map(|(token, peer)| Progress {
             token,
             peer,
@@ -107,22 +122,34 @@ impl Server {
             what: format!("reply on channel '{}'", request.channel),
             total_seconds: request.timeout.seconds(),
         });
-        let leave = match (tool.kind(), caller.leaving) {
-            (Kind::Query, _) | (Kind::Command, Leaving::Cancels) => caller.left,
-            (Kind::Command, Leaving::CancelsByVersion) => CancellationToken::new(),
-        };
-        let call = Call { principal, tool, request, leave };
+        let call = Call { principal, tool, request, keyed, leave };
         reported(progress, self.inner.door.call(call, arrived)).await
+    }
+
+    async fn status(&self, principal: Principal, arguments: Option<JsonObject>, arrived: Instant) -> Report {
+        match status::parse(arguments) {
+            Ok(key) => self.inner.door.status(principal, key, arrived).await,
+            Err(ending) => {
+                let mut report = Report::refused(principal, Tool::CommandStatus, None, ending);
+                report.elapsed = arrived.elapsed();
+                journal::call_ended(&report);
+                report
+            }
+        }
     }
 }
 
 /// Makes an answer of a report, and of a panic as well: rmcp would leave the client waiting for ever.
-async fn guarded(tool: Tool, work: impl Future<Output = Report>) -> Result<CallToolResult, ErrorData> {
+async fn guarded(
+    principal: Principal,
+    tool: Tool,
+    work: impl Future<Output = Report>,
+) -> Result<CallToolResult, ErrorData> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(report) => Ok(answer::answer(report)),
         Err(_) => {
             let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
-            journal::call_ended(&Report::refused(Principal::anonymous(), tool, None, ending));
+            journal::call_ended(&Report::refused(principal, tool, None, ending));
             Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
         }
     }
@@ -130,15 +157,39 @@ async fn guarded(tool: Tool, work: impl Future<Output = Report>) -> Result<CallT
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Write};
+    use std::sync::Mutex;
+
     use rmcp::model::ErrorCode;
 
     use super::*;
 
+    /// A log that a test can read.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[tokio::test]
     async fn a_panic_in_a_tool_is_an_internal_error_and_not_a_hang() {
+        let log = Log::default();
+        let kept = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || kept.clone()).finish();
+        let _here = tracing::subscriber::set_default(subscriber);
+        let work = async { panic!("on purpose") };
         let error =
-            guarded(Tool::CommandSend, async { panic!("on purpose") }).await.expect_err("it panicked");
+            guarded(Principal::named("alice"), Tool::CommandSend, work).await.expect_err("it panicked");
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
         assert_eq!(error.code.0, -32603);
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("call ended") && text.contains("alice"), "{text}");
     }
 }

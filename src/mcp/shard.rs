@@ -4,6 +4,7 @@
 //! here from its factory; actix's own supervisor does not survive a panic.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +37,11 @@ pub struct Parts {
 /// The running shards. Dropping them does not end them; [`Shards::stop`] does.
 pub struct Shards {
     system: System,
-    thread: Option<std::thread::JoinHandle<()>>,
+    // Locked once, by whoever ends it.
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     shards: Vec<Shard>,
     parts: Parts,
+    closed: AtomicBool,
 }
 
 struct Shard {
@@ -57,12 +60,18 @@ impl Shards {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("actors".into()).spawn(move || {
             let runner = System::new();
-            let arbiters: Vec<ArbiterHandle> =
-                runner.block_on(async { (0..count).map(|_| Arbiter::new().handle()).collect() });
+            let arbiters: Vec<Arbiter> =
+                runner.block_on(async { (0..count).map(|_| Arbiter::new()).collect() });
+            let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
             // The receiver waits right below; if it is gone the process is ending.
-            let _ = send.send((System::current(), arbiters));
+            let _ = send.send((System::current(), handles));
             if let Err(error) = runner.run() {
                 tracing::error!(%error, "the actor system ended");
+            }
+            for arbiter in arbiters {
+                arbiter.stop();
+                // A panic of the thread was logged where it happened.
+                let _ = arbiter.join();
             }
         })?;
         let (system, arbiters) =
@@ -71,7 +80,13 @@ impl Shards {
             .into_iter()
             .map(|arbiter| Shard { address: Mutex::new(build(&arbiter, &parts)), arbiter })
             .collect();
-        Ok(Arc::new(Self { system, thread: Some(thread), shards, parts }))
+        Ok(Arc::new(Self {
+            system,
+            thread: Mutex::new(Some(thread)),
+            shards,
+            parts,
+            closed: AtomicBool::new(false),
+        }))
     }
 
     /// The routing actor of a channel; a new one when the last has died.
@@ -93,17 +108,31 @@ impl Shards {
         self.parts.gateway_buffer
     }
 
+    /// Who remembers commands.
+    pub(super) fn store(&self) -> &idempotency::Handle {
+        &self.parts.idempotency
+    }
+
+    /// Takes no more calls.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Whether no more calls are taken.
+    pub(super) fn are_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// Room for requests and channels.
     pub fn seats(&self) -> &Seats {
         &self.parts.seats
     }
 
-    /// Ends the actors and their threads. What is still in flight ends unknown.
-    pub fn stop(mut self: Arc<Self>) {
+    /// Ends the actors and their threads, and returns when they have ended. What is still in flight ends unknown.
+    pub fn stop(&self) {
         self.system.stop();
-        if let Some(shards) = Arc::get_mut(&mut self)
-            && let Some(thread) = shards.thread.take()
-        {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             // A panic of the thread was logged where it happened.
             let _ = thread.join();
         }

@@ -12,6 +12,9 @@ static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 const DURATION_BUCKETS: [f64; 16] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 320.0];
 
+/// Upper bounds of how many operations one batch has.
+const BATCH_BUCKETS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 4096.0];
+
 /// Between two rounds of moving histogram samples into their buckets; without them memory grows until a scrape.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -42,6 +45,8 @@ pub fn install_recorder() -> Figures {
     let handle = HANDLE.get_or_init(|| {
         let recorder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &DURATION_BUCKETS)
+            .expect("the buckets are not empty")
+            .set_buckets_for_metric(Matcher::Suffix("_operations".into()), &BATCH_BUCKETS)
             .expect("the buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();

@@ -21,7 +21,7 @@ async fn call(words: &[&str]) -> (Result<Verdict, CallError>, Vec<u8>) {
         CommandLine::try_parse_from([&["call"], words].concat()).expect("the arguments are right").args;
     let mut output = Vec::new();
     let mut input = Cursor::new("from standard input");
-    let verdict = call::run(args, &mut input, &mut output, Ending::AsItIs).await;
+    let verdict = call::run(args, None, &mut input, &mut output, Ending::AsItIs).await;
     (verdict, output)
 }
 
@@ -144,14 +144,19 @@ async fn the_token_is_sent_and_never_shown() {
     let words = ["echo", "--channel", "c", "--body", "b", "--url", &url];
     let error = refusal(&words).await;
     assert!(
-        error.ends_with(" asks for another token: give one with --token, or in KUBEMQ_MCP_TOKEN"),
+        error.ends_with(" asks for another token: give one with --token-file, or in KUBEMQ_MCP_TOKEN"),
         "{error}"
     );
-    let (verdict, output) = call(&[&words[..], &["--token", "right"]].concat()).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "right\n").unwrap();
+    let named = [&words[..], &["--token-file", file.path().to_str().unwrap()]].concat();
+    let (verdict, output) = call(&named).await;
     assert_eq!((verdict.unwrap(), output), (Verdict::Succeeded, b"b".to_vec()));
-    let arguments =
-        CommandLine::try_parse_from([&["call"], &words[..], &["--token", "hunter2"]].concat()).unwrap();
-    assert!(!format!("{arguments:?}").contains("hunter2"));
+    std::fs::write(file.path(), "hunter2\n").unwrap();
+    let error = refusal(&named).await;
+    assert!(error.contains("asks for another token") && !error.contains("hunter2"), "{error}");
+    // Everybody on the machine can read a command line.
+    assert!(CommandLine::try_parse_from([&["call"], &words[..], &["--token", "hunter2"]].concat()).is_err());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ const PREFIX: &str = "kubemq_mcp_";
 const FOREIGN: [&str; 5] = ["target", ".git", "node_modules", ".venv", "__pycache__"];
 
 /// Where causes are listed and told, as opposed to where they happen.
-const VOCABULARY: [&str; 2] = ["src/domain/outcome.rs", "src/mcp/answer.rs"];
+const VOCABULARY: [&str; 2] = ["src/domain/outcome.rs", "src/mcp/answer"];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -128,7 +128,7 @@ fn is_reachable(cause: Cause, sources: &[(PathBuf, String)]) -> bool {
 fn the_readme_tells_every_cause_that_can_happen_and_no_other() {
     let sources: Vec<_> = texts(&repository().join("src"), ".rs")
         .into_iter()
-        .filter(|(path, _)| !VOCABULARY.iter().any(|name| path.ends_with(name)))
+        .filter(|(path, _)| !VOCABULARY.iter().any(|name| path.to_string_lossy().contains(name)))
         .map(|(path, text)| {
             let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned();
             (path, code)

@@ -11,3 +11,4 @@ pub mod raw;
 pub mod recording;
 pub mod scripted;
 pub mod shim;
+pub mod store;

@@ -3,24 +3,34 @@
 use std::path::Path;
 
 /// A layer and the layers of ours that it may name.
-const MAY_NAME: [(&str, &[&str]); 10] = [
+const MAY_NAME: [(&str, &[&str]); 11] = [
     ("domain", &[]),
     ("clock", &[]),
+    ("access", &["domain", "clock"]),
     ("broker", &["domain", "clock"]),
     ("idempotency", &["domain", "clock"]),
     ("channel", &["domain", "clock", "broker"]),
     ("mcp", &["domain", "clock", "channel", "idempotency", "broker"]),
-    ("http", &["mcp", "domain"]),
+    ("http", &["mcp", "access", "domain"]),
     ("embedded", &[]),
     ("telemetry", &[]),
-    ("config", &["app", "broker", "channel", "domain", "embedded", "http", "mcp", "telemetry"]),
+    ("config", &["access", "app", "broker", "channel", "domain", "embedded", "http", "mcp", "telemetry"]),
 ];
 
 /// A crate and the places that may name it.
 const MAY_USE: [(&str, &[&str]); 6] = [
     (
         "actix",
-        &["channel/actor", "channel/handle", "channel/registry", "mcp/actor", "mcp/handle", "mcp/shard"],
+        &[
+            "channel/actor",
+            "channel/handle",
+            "channel/registry",
+            "idempotency/actor",
+            "idempotency/handle",
+            "mcp/actor",
+            "mcp/handle",
+            "mcp/shard",
+        ],
     ),
     ("kubemq", &["broker/", "embedded/", "embedded.rs"]),
     ("tonic", &["broker/", "embedded/", "embedded.rs"]),

@@ -12,8 +12,8 @@ use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Map, Value};
 
-use super::Token;
 use super::error::CallError;
+use crate::cli::credential::Token;
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ fn transport_config(url: &str, token: Option<&Token>) -> StreamableHttpClientTra
     config.max_json_response_size = ANSWER_BYTES_MAX;
     config.max_sse_event_size = ANSWER_BYTES_MAX;
     match token {
-        Some(Token(text)) => config.auth_header(text.as_str()),
+        Some(token) => config.auth_header(token.expose()),
         None => config,
     }
 }

@@ -10,6 +10,8 @@ use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use crate::cli::credential::CredentialError;
+
 /// Codes with which a server refuses a call before any tool runs.
 const REFUSALS: [ErrorCode; 6] = [
     ErrorCode::PARSE_ERROR,
@@ -50,14 +52,9 @@ pub enum CallError {
     /// One key was given two values.
     #[error("the tag `{0}` is given twice: keep one")]
     TagTwice(String),
-    /// The environment has a token that cannot be sent.
-    #[error("the token in {variable} cannot be sent: {advice}")]
-    Token {
-        /// The variable.
-        variable: &'static str,
-        /// What is wrong with it; never the token.
-        advice: String,
-    },
+    /// There is no token to send where one should be.
+    #[error(transparent)]
+    Token(#[from] CredentialError),
     /// The address is not one for HTTP.
     #[error("`{url}` is not an address for HTTP: write one such as http://127.0.0.1:9090/mcp")]
     Url {
@@ -79,7 +76,7 @@ pub enum CallError {
         cause: String,
     },
     /// The server does not let us in.
-    #[error("{url} asks for another token: give one with --token, or in KUBEMQ_MCP_TOKEN")]
+    #[error("{url} asks for another token: give one with --token-file, or in KUBEMQ_MCP_TOKEN")]
     Unauthorized {
         /// The address.
         url: String,

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 use sse_stream::SseStream;
 
 use crate::broker::install_crypto_provider;
+use crate::cli::credential::Token;
+use crate::domain::Principal;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
 
@@ -26,6 +28,8 @@ pub enum Exchange {
         client: reqwest::Client,
         /// The address of its endpoint.
         url: reqwest::Url,
+        /// What shows it who we are.
+        authorization: Option<HeaderValue>,
     },
 }
 
@@ -50,6 +54,14 @@ pub enum ExchangeError {
         /// What the network said.
         reason: String,
     },
+    /// The connector does not let us in.
+    #[error(
+        "{url} asks for another token: give one with --token-file, or in KUBEMQ_MCP_TOKEN; nothing was sent"
+    )]
+    Unauthorized {
+        /// The address.
+        url: String,
+    },
     /// The answer broke off.
     #[error("the answer of the connector broke off: {0}")]
     Broken(String),
@@ -64,11 +76,11 @@ impl Exchange {
         Self::Local(Box::new(front))
     }
 
-    /// With the connector at `url`.
+    /// With the connector at `url`, which is shown `token`.
     ///
     /// # Errors
     /// When that is no HTTP address.
-    pub fn remote(url: &str) -> Result<Self, ExchangeError> {
+    pub fn remote(url: &str, token: Option<&Token>) -> Result<Self, ExchangeError> {
         let wrong = |reason: String| ExchangeError::Url { url: url.to_owned(), reason };
         let parsed: reqwest::Url = url.parse().map_err(|error| wrong(format!("{error}")))?;
         if !matches!(parsed.scheme(), "http" | "https") {
@@ -83,7 +95,7 @@ impl Exchange {
         let client = if is_here { client.no_proxy() } else { client }
             .build()
             .map_err(|error| wrong(error.to_string()))?;
-        Ok(Self::Remote { client, url: parsed })
+        Ok(Self::Remote { client, url: parsed, authorization: token.map(Token::header) })
     }
 
     /// Sends one message. Dropping the answers, or the wait for them, tells the service that the agent has left.
@@ -93,7 +105,9 @@ impl Exchange {
     pub async fn send(&self, headers: HeaderMap, line: Bytes) -> Result<Answers, ExchangeError> {
         match self {
             Self::Local(front) => {
-                let agent = Agent { reads: Reads::Stream, leaving: Leaving::Cancels };
+                // Whoever started this process is the only one who can speak to it.
+                let principal = Principal::anonymous();
+                let agent = Agent { principal, reads: Reads::Stream, leaving: Leaving::Cancels };
                 let response = front.exchange(headers, line, agent).await;
                 let (parts, body) = response.into_parts();
                 Ok(answers(
@@ -102,18 +116,25 @@ impl Exchange {
                     body.into_data_stream().map_err(|error| error.to_string()),
                 ))
             }
-            Self::Remote { client, url } => {
-                let request = client
+            Self::Remote { client, url, authorization } => {
+                let mut request = client
                     .post(url.clone())
                     .headers(headers)
                     .header(header::CONTENT_TYPE, "application/json")
                     .header(header::ACCEPT, "application/json, text/event-stream")
                     .body(line);
+                if let Some(value) = authorization {
+                    request = request.header(header::AUTHORIZATION, value.clone());
+                }
                 let response = request.send().await.map_err(|error| ExchangeError::Unreachable {
                     url: url.to_string(),
                     reason: without_url(error),
                 })?;
                 let (status, headers) = (response.status(), response.headers().clone());
+                // Its body names no request, so the agent would wait for an answer for ever.
+                if status == StatusCode::UNAUTHORIZED {
+                    return Err(ExchangeError::Unauthorized { url: url.to_string() });
+                }
                 Ok(answers(status, &headers, response.bytes_stream().map_err(without_url)))
             }
         }
@@ -169,9 +190,9 @@ mod tests {
     /// In a process of its own, as nextest runs it, nobody else has chosen a crypto provider before.
     #[test]
     fn a_running_connector_is_named_by_an_http_url() {
-        assert!(Exchange::remote("http://127.0.0.1:9090/mcp").is_ok());
+        assert!(Exchange::remote("http://127.0.0.1:9090/mcp", None).is_ok());
         for url in ["127.0.0.1:9090", "ftp://127.0.0.1/mcp", ""] {
-            assert!(Exchange::remote(url).is_err(), "{url}");
+            assert!(Exchange::remote(url, None).is_err(), "{url}");
         }
     }
 }

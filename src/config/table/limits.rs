@@ -77,6 +77,17 @@ pub static TOOL: Section = Section {
             1..=60,
             "Time between two progress notifications of a call whose agent asked for them.",
         ),
+        Setting::boolean(
+            "tool.require_key",
+            false,
+            "Whether a command without an idempotency key is refused. A channel may say otherwise.",
+        ),
+        Setting::text(
+            "tool.idempotency_key_tag",
+            "x-idempotency-key",
+            rule::TAG,
+            "The tag that carries the idempotency key to the responder. Empty: the key stays with the connector.",
+        ),
     ],
 };
 
@@ -90,6 +101,17 @@ pub static CHANNELS: Section = Section {
             30,
             1..=300,
             "Longest timeout of a call on these channels, when `tool.tool_timeout_seconds` allows more.",
+        ),
+        Setting::boolean(
+            "channels.require_key",
+            true,
+            "Whether a command on these channels needs an idempotency key, whatever `tool.require_key` says.",
+        ),
+        Setting::boolean(
+            "channels.resend_in_doubt",
+            false,
+            "Whether a key in doubt is sent again on a retry, at most `store.attempts_max` times in all. Only for \
+             channels whose responders take care of duplicates themselves.",
         ),
     ],
 };

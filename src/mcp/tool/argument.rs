@@ -2,8 +2,24 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::Key;
+
 /// Longest piece of an agent's value that is repeated in a text, in characters.
 const ECHO_CHARACTERS_MAX: usize = 80;
+
+/// The argument that names an effect.
+pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
+
+/// Takes the idempotency key out of the arguments; `None` when there is none.
+pub fn key(arguments: &mut Map<String, Value>) -> Result<Option<Key>, String> {
+    match take(arguments, IDEMPOTENCY_KEY) {
+        None => Ok(None),
+        Some(Value::String(text)) => {
+            Key::parse(&text).map(Some).map_err(|error| format!("`{IDEMPOTENCY_KEY}` {error}"))
+        }
+        Some(other) => Err(format!("`{IDEMPOTENCY_KEY}` must be a string, got {}", shown(&other))),
+    }
+}
 
 /// The argument's value, or `None` when it is absent. `null` counts as absent: many agents fill every optional argument.
 pub fn take(arguments: &mut Map<String, Value>, name: &str) -> Option<Value> {

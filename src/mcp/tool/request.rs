@@ -1,15 +1,21 @@
-//! The arguments of `query_send` and `command_send`: exactly the published ones.
+//! The arguments of `query_send` and `command_send`: the published ones, and the idempotency key of a command.
 //!
 //! Everything wrong with a call is said at once, so that an agent mends it in one step.
 
 use serde_json::{Map, Value};
 
 use super::argument::{self, clipped, shown};
+use super::key::{KeyArgument, KeyOfRefused};
 use crate::domain::{Cause, Channel, ChannelError, Ending, Kind, Request, RequestId, Tags, Timeout, Tool};
-use crate::mcp::config::{ChannelRule, Config, timeout_cap};
+use crate::mcp::call::Keyed;
+use crate::mcp::config::{ChannelRule, Config, Terms, terms};
 
-/// The arguments, in the order of the published table.
-pub const ARGUMENTS: [&str; 5] = ["channel", "body", "metadata", "tags", "timeout_seconds"];
+/// The arguments of `query_send`, in the order of the published table.
+const QUERY_ARGUMENTS: [&str; 5] = ["channel", "body", "metadata", "tags", "timeout_seconds"];
+
+/// The arguments of `command_send`: the published ones, and ours.
+const COMMAND_ARGUMENTS: [&str; 6] =
+    ["channel", "body", "metadata", "tags", "timeout_seconds", argument::IDEMPOTENCY_KEY];
 
 /// The published default of `timeout_seconds`.
 pub fn timeout_seconds_default(kind: Kind) -> u64 {
@@ -19,6 +25,15 @@ pub fn timeout_seconds_default(kind: Kind) -> u64 {
     }
 }
 
+/// A call that can be sent.
+#[derive(Debug, PartialEq)]
+pub struct Parsed {
+    /// What goes to the responder, the tag with the key included.
+    pub request: Request,
+    /// The key, when there is one.
+    pub keyed: Option<Keyed>,
+}
+
 /// A call that cannot be sent: the channel as far as it was written, and why.
 #[derive(Debug, PartialEq)]
 pub struct Refusal {
@@ -26,6 +41,10 @@ pub struct Refusal {
     pub channel: Option<String>,
     /// `invalid_arguments` or `reserved_channel`.
     pub ending: Ending,
+    /// The key that came with it.
+    pub key: KeyOfRefused,
+    /// The time it would have had; `None` when the arguments named none that is valid.
+    pub timeout: Option<Timeout>,
 }
 
 /// Reads the arguments of a call.
@@ -37,16 +56,21 @@ pub fn parse(
     arguments: Option<Map<String, Value>>,
     config: &Config,
     rules: &[ChannelRule],
-) -> Result<Request, Refusal> {
+) -> Result<Parsed, Refusal> {
     let mut arguments = arguments.unwrap_or_default();
     let mut problems = Vec::new();
+    let kind = tool.kind();
 
+    // Before anything is judged: a limit that was changed since must not hide what the first call did.
+    let key = KeyArgument::take(tool, &mut arguments, &mut problems);
     let written = argument::take(&mut arguments, "channel");
     let channel_text = written.as_ref().and_then(Value::as_str).map(clipped);
     let channel = match channel(written) {
         Ok(channel) => Some(channel),
         Err(ChannelProblem::Reserved) => {
-            return Err(Refusal { channel: channel_text, ending: Ending::new(Cause::ReservedChannel, "") });
+            // No command to it was ever sent, so its key cannot be known.
+            let ending = Ending::new(Cause::ReservedChannel, "");
+            return Err(Refusal { channel: channel_text, ending, key: KeyOfRefused::None, timeout: None });
         }
         Err(ChannelProblem::Other(problem)) => {
             problems.push(problem);
@@ -63,7 +87,7 @@ pub fn parse(
     };
     let tags = tags(argument::take(&mut arguments, "tags"), config);
     let asked = match argument::take(&mut arguments, "timeout_seconds") {
-        None => Ok(timeout_seconds_default(tool.kind())),
+        None => Ok(timeout_seconds_default(kind)),
         Some(value) => argument::positive_integer("timeout_seconds", &value),
     };
     if let (Ok(body), Ok(metadata)) = (&body, &metadata)
@@ -72,27 +96,47 @@ pub fn parse(
     {
         problems.push("`body` and `metadata` must not both be empty".to_owned());
     }
+    let terms = channel.as_ref().map(|channel| terms(config, rules, channel));
     let mut noted = |problem: String| problems.push(problem);
     let body = body.map_err(&mut noted).ok();
     let metadata = metadata.map_err(&mut noted).ok();
     let tags = tags.map_err(&mut noted).ok();
     let asked = asked.map_err(&mut noted).ok();
+    if let Some(problem) = key.missing(kind, terms) {
+        noted(problem);
+    }
+    let tags = tags.and_then(|tags| key.tagged(tags, config).map_err(&mut noted).ok());
     // What is left is what no tool has. One problem per name, but a flood of names is cut.
     for name in arguments.keys().take(UNKNOWN_NAMED_MAX) {
-        noted(argument::unknown(name, &ARGUMENTS));
+        noted(argument::unknown(name, arguments_of(kind)));
     }
 
-    let cap = channel.as_ref().map_or(1, |channel| timeout_cap(config, rules, channel));
-    let timeout = asked.and_then(|asked| Timeout::capped_at(asked, cap).ok());
+    let timeout = match (asked, terms) {
+        (Some(asked), Some(Terms { timeout_seconds_max, .. })) => {
+            Timeout::capped_at(asked, timeout_seconds_max).ok()
+        }
+        _ => None,
+    };
+    let key = key.of_call(terms);
     match (channel, body, metadata, tags, timeout) {
         (Some(channel), Some(body), Some(metadata), Some(tags), Some(timeout)) if problems.is_empty() => {
-            let (id, kind, body) = (RequestId::fresh(), tool.kind(), body.into_bytes());
-            Ok(Request { id, kind, channel, body, metadata, tags, timeout })
+            let (id, body) = (RequestId::fresh(), body.into_bytes());
+            let request = Request { id, kind, channel, body, metadata, tags, timeout };
+            Ok(Parsed { request, keyed: key.clear() })
         }
         _ => Err(Refusal {
             channel: channel_text,
             ending: Ending::new(Cause::InvalidArguments, problems.join("; ")),
+            key,
+            timeout,
         }),
+    }
+}
+
+fn arguments_of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Query => &QUERY_ARGUMENTS,
+        Kind::Command => &COMMAND_ARGUMENTS,
     }
 }
 
@@ -146,7 +190,7 @@ mod tests {
     use super::*;
 
     fn read(tool: Tool, arguments: &Value) -> Result<Request, Refusal> {
-        parse(tool, arguments.as_object().cloned(), &Config::default(), &[])
+        parse(tool, arguments.as_object().cloned(), &Config::default(), &[]).map(|parsed| parsed.request)
     }
 
     fn problem(arguments: &Value) -> String {

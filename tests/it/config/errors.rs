@@ -117,16 +117,17 @@ fn a_section_of_the_wrong_shape_says_how_it_is_written() {
 #[test]
 fn an_entry_of_channels_is_checked_like_every_option() {
     let text = "[[channels]]\npattern = 'orders.e*'\ntool_timeout_second = 400\n\n[[channels]]\npattern = 'a'\n\
-                tool_timeout_seconds = 301";
+                tool_timeout_seconds = 301\n[[channels]]\nrequire_key = true";
     assert_eq!(
         problems(load(text)),
         [
             "config.toml:2: `channels.pattern` is \"orders.e*\" (must not contain the wildcards `*` and `>`: a \
              request goes to one channel); allowed: a channel, or a pattern such as `orders.*` or `orders.>`",
-            "config.toml:2: `channels.tool_timeout_seconds` is missing; allowed: 1 to 300",
             "config.toml:3: unknown option `channels.tool_timeout_second`, the nearest is \
              `channels.tool_timeout_seconds`",
             "config.toml:7: `channels.tool_timeout_seconds` is 301; allowed: 1 to 300",
+            "config.toml:9: `channels.pattern` is missing; allowed: a channel, or a pattern such as `orders.*` or \
+             `orders.>`",
         ]
     );
 }
@@ -143,6 +144,7 @@ fn values_that_are_wrong_together_are_told() {
         ("[http]\nbody_bytes_max = 1024", "`tool.body_bytes_max` is 1048576, which is more"),
         ("[admin]\nlisten = '127.0.0.1:9090'", "leave it empty"),
         ("[broker]\nauth_token = 'a'\nauth_token_file = 'b'", "are both set; keep one"),
+        ("[access]\ntoken_required = true", "`access.tokens_file` is empty, so nobody could call"),
         ("[broker]\ntls_ca_file = 'a'", "`broker.tls_ca_file` is set, but `broker.tls` is false"),
         ("[broker]\ntls = true", "the embedded broker speaks plain text"),
         (

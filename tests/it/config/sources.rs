@@ -86,7 +86,7 @@ fn the_rules_of_channels_keep_their_order() {
     .unwrap();
     let eu = Channel::parse("orders.eu").unwrap();
     let first = config.channels.iter().find(|rule| rule.pattern.matches(&eu)).unwrap();
-    assert_eq!(first.tool_timeout_seconds, 60);
+    assert_eq!(first.tool_timeout_seconds, Some(60));
 }
 
 #[test]

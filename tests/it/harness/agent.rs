@@ -1,6 +1,6 @@
 //! An agent without an SDK: it sends what the test says and nothing else.
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::event::within;
@@ -37,6 +37,15 @@ impl Agent {
     pub fn new(url: &str) -> Self {
         kubemq_mcp::broker::install_crypto_provider();
         Self { client: reqwest::Client::builder().no_proxy().build().expect("a client"), url: url.to_owned() }
+    }
+
+    /// An agent that shows a token.
+    pub fn with_token(url: &str, token: &str) -> Self {
+        kubemq_mcp::broker::install_crypto_provider();
+        let value = HeaderValue::from_str(&format!("Bearer {token}")).expect("a token is plain");
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
+        let client = reqwest::Client::builder().no_proxy().default_headers(headers).build();
+        Self { client: client.expect("a client"), url: url.to_owned() }
     }
 
     /// An agent that speaks HTTP/2, many calls on one connection.

@@ -1,7 +1,9 @@
 //! The real program as a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
@@ -16,6 +18,17 @@ pub struct Binary {
     child: Child,
     ready: String,
     log: Arc<Mutex<String>>,
+    store: PathBuf,
+}
+
+/// Where a process keeps its keys.
+pub const STORE_PATH: &str = "KUBEMQ_MCP__STORE__PATH";
+
+/// A place for the store of one process, which makes the directory itself.
+fn fresh_store() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("stores").join(name)
 }
 
 impl Binary {
@@ -28,7 +41,10 @@ impl Binary {
 
     /// Starts it and reads its first line, which is empty when it ended without one.
     pub fn launch(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = Self::command(arguments, variables)
+        let store = fresh_store();
+        let mut child = Self::command(arguments, &[])
+            .env(STORE_PATH, &store)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -45,7 +61,7 @@ impl Binary {
         });
         let mut ready = String::new();
         BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut ready).expect("a text");
-        Self { child, ready, log }
+        Self { child, ready, log, store }
     }
 
     /// The line that it printed first.
@@ -57,6 +73,7 @@ impl Binary {
     pub fn command(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         let program = std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_kubemq-mcp").into());
         let mut command = Command::new(program);
+        command.env(STORE_PATH, fresh_store());
         command.args(arguments).envs(variables.iter().copied()).current_dir(env!("CARGO_TARGET_TMPDIR"));
         command
     }
@@ -111,8 +128,9 @@ impl Binary {
 
 impl Drop for Binary {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // All fail only when it has ended already, or kept nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.store);
     }
 }

@@ -9,6 +9,7 @@ use kubemq_mcp::app::{App, Demo, Face, Options};
 use kubemq_mcp::broker::{Answer, Asked, Handler, Responder, Subscription};
 use kubemq_mcp::config::Config;
 use kubemq_mcp::domain::{Channel, Kind};
+use tempfile::TempDir;
 
 use super::agent::Agent;
 use super::event::{DEADLINE, within};
@@ -16,6 +17,7 @@ use super::event::{DEADLINE, within};
 /// A running connector. It must be stopped: one that is dropped with work in flight has lost something.
 pub struct Connector {
     app: Option<App>,
+    _store: TempDir,
 }
 
 impl Connector {
@@ -34,10 +36,12 @@ impl Connector {
         let mut config = Config::default();
         config.server.listen.set_port(0);
         config.embedded.listen.set_port(0);
+        let store = tempfile::tempdir().expect("a temporary directory");
+        config.store.path = store.path().join("data");
         change(&mut config);
         let options = Options { face: Face::Http, demo: Demo::Absent };
         let app = App::start(config, options).await.expect("the connector starts");
-        Self { app: Some(app) }
+        Self { app: Some(app), _store: store }
     }
 
     /// The connector itself.

@@ -1,0 +1,77 @@
+//! What is wrong with a tokens file, and where.
+//!
+//! No text quotes the file: a token may stand where a hash or a name belongs.
+
+use std::io;
+
+use super::token::{TOKENS_FILE_BYTES_MAX, TOKENS_MAX};
+use crate::domain::PrincipalError;
+
+/// Why a tokens file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum TokensError {
+    /// The file cannot be read.
+    #[error("the tokens file `{path}` cannot be read, {cause}; right is a file that this process may read")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("the tokens file `{path}` cannot be written, {cause}; no token was made")]
+    Unwritable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The file is too large.
+    #[error(
+        "the tokens file `{path}` is larger than {TOKENS_FILE_BYTES_MAX} bytes; remove what is not needed"
+    )]
+    TooLarge {
+        /// The file.
+        path: String,
+    },
+    /// A line of it is wrong.
+    #[error("{path}:{line}: {mistake}")]
+    Line {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        mistake: Mistake,
+    },
+}
+
+/// What is wrong with a line, and what would be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mistake {
+    /// It is not UTF-8.
+    #[error("the line is not UTF-8; write `NAME sha256:HASH`")]
+    NotText,
+    /// It does not have two words.
+    #[error(
+        "a line has two words, this one has {0}; write `NAME sha256:HASH`, and comments on lines of their own"
+    )]
+    Words(usize),
+    /// The first word is no name.
+    #[error("the first word is not a name: {0}")]
+    Name(PrincipalError),
+    /// The second word is no hash.
+    #[error(
+        "the second word is not a hash; write `sha256:` and 64 hexadecimal digits, as `kubemq-mcp token new` prints them"
+    )]
+    Hash,
+    /// The hash stands on an earlier line.
+    #[error("the hash of line {first} stands here again; a token has one name, remove one of the two lines")]
+    Twice {
+        /// The earlier line, from 1.
+        first: usize,
+    },
+    /// There are too many.
+    #[error("this is more than {TOKENS_MAX} tokens; remove those that nobody uses")]
+    TooMany,
+}

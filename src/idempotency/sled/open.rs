@@ -1,0 +1,106 @@
+//! Opening a store, or making one. Nothing is taken for new that may have been used.
+//!
+//! ```text
+//! nothing there      STORE says creating ─▶ sled's files, head ─▶ all synced ─▶ STORE says ready ─▶ open
+//! STORE: creating    nobody was told of anything in it: sled's files are removed, then as above
+//! STORE: ready       sled's files must be there, and their head must name the same store
+//! no STORE, files    not ours
+//! ```
+
+use std::fs;
+use std::path::Path;
+
+use super::head::{self, HeadError};
+use super::lock::{Lock, Patience};
+use super::nameplate::{Nameplate, State};
+use super::{Config, OpenError, SledStore, directory, engine, layout};
+use crate::idempotency::Head;
+
+/// Opens the store of a directory, or makes one where nothing is.
+///
+/// # Errors
+/// See [`SledStore::open`].
+pub fn open(config: &Config) -> Result<SledStore, OpenError> {
+    let directory = &*config.path;
+    let mut patience = Patience::of(config.lock_wait_seconds);
+    directory::make(directory)
+        .map_err(|error| OpenError::unusable(directory, "make the directory", error))?;
+    // Before the lock, so that not even its file comes into a directory that is not ours.
+    refuse_foreign(directory)?;
+    let lock = Lock::take(directory, &mut patience)?;
+    refuse_foreign(directory)?;
+    match Nameplate::read(directory)? {
+        Some(Nameplate { instance, state: State::Ready }) => {
+            existing(directory, instance, lock, &mut patience)
+        }
+        Some(Nameplate { state: State::Creating, .. }) | None => create(directory, lock, &mut patience),
+    }
+}
+
+fn refuse_foreign(directory: &Path) -> Result<(), OpenError> {
+    let found = directory::foreign(directory)
+        .map_err(|error| OpenError::unusable(directory, "read the directory", error))?;
+    // `STORE` is looked for last: whoever is making a store writes it before any other file.
+    match found {
+        Some(found) if Nameplate::read(directory)?.is_none() => {
+            Err(OpenError::Foreign { directory: directory.to_owned(), found })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn create(directory: &Path, lock: Lock, patience: &mut Patience) -> Result<SledStore, OpenError> {
+    let unusable = |doing| move |error| OpenError::unusable(directory, doing, error);
+    let instance = uuid::Uuid::new_v4().as_u128();
+    let nameplate = Nameplate { instance, state: State::Creating };
+    nameplate.write(directory).map_err(unusable("write its file `STORE`"))?;
+    directory::clear(directory).map_err(unusable("remove what an earlier try has left"))?;
+    let db = engine::open(directory, patience)?;
+    let head = Head { instance, ..Head::default() };
+    db.insert(layout::HEAD, &head::encode(&head)[..])
+        .and_then(|_| db.flush())
+        .map_err(|error| OpenError::damaged(directory, error.to_string()))?;
+    let store = ready(directory, head, db, lock)?;
+    Nameplate { state: State::Ready, ..nameplate }
+        .write(directory)
+        .map_err(unusable("write its file `STORE`"))?;
+    tracing::info!(directory = %directory.display(), "made a store");
+    Ok(store)
+}
+
+fn existing(
+    directory: &Path,
+    instance: u128,
+    lock: Lock,
+    patience: &mut Patience,
+) -> Result<SledStore, OpenError> {
+    // sled would make a new one of it.
+    if fs::metadata(directory.join(directory::DB)).map_or(0, |metadata| metadata.len()) == 0 {
+        return Err(OpenError::emptied(directory, "its file `db` is missing or empty"));
+    }
+    directory::remove_unfinished(directory)
+        .map_err(|error| OpenError::unusable(directory, "remove an unfinished snapshot", error))?;
+    let db = engine::open(directory, patience)?;
+    let head = engine::guarded(|| db.get(layout::HEAD))
+        .map_err(|error| OpenError::damaged(directory, error.to_string()))?
+        .ok_or_else(|| OpenError::emptied(directory, "its file `db` has lost what every store holds"))?;
+    let head = head::decode(&head).map_err(|error| match error {
+        HeadError::Newer { .. } => {
+            OpenError::Newer { directory: directory.to_owned(), what: error.to_string() }
+        }
+        HeadError::Damaged => OpenError::damaged(directory, error.to_string()),
+    })?;
+    if head.instance != instance {
+        let found = head.instance;
+        return Err(OpenError::Replaced { directory: directory.to_owned(), named: instance, found });
+    }
+    ready(directory, head, db, lock)
+}
+
+/// Makes durable what opening has written, before anybody relies on it.
+fn ready(directory: &Path, head: Head, db: ::sled::Db, lock: Lock) -> Result<SledStore, OpenError> {
+    let file = directory::sync_all(directory)
+        .and_then(|()| engine::own_file(directory))
+        .map_err(|error| OpenError::unusable(directory, "sync its files", error))?;
+    Ok(SledStore { directory: directory.to_owned(), head, db, file, _lock: lock })
+}

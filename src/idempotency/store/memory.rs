@@ -1,0 +1,100 @@
+//! A store in memory, for tests of everything above the disk.
+//!
+//! It keeps bytes and not records, so that what it gives back has gone through the codec. It can be told to fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Change, Head, Store, StoreError, View, Walk};
+use crate::idempotency::{Identity, Record, Timestamp};
+
+/// A store in memory. A clone is a copy, as a backup would be.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    records: BTreeMap<Identity, Vec<u8>>,
+    expiry: BTreeSet<(Timestamp, Identity)>,
+    head: Head,
+    fails: Option<StoreError>,
+    free_bytes: Option<u64>,
+}
+
+impl MemoryStore {
+    /// An empty store of this name.
+    pub fn new(instance: u128) -> Self {
+        Self { head: Head { instance, ..Head::default() }, ..Self::default() }
+    }
+
+    /// Fails every commit from here on, or none.
+    pub fn fail_with(&mut self, error: Option<StoreError>) {
+        self.fails = error;
+    }
+
+    /// Says that so much room is left.
+    pub fn leave_free(&mut self, bytes: u64) {
+        self.free_bytes = Some(bytes);
+    }
+}
+
+impl View for MemoryStore {
+    fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
+        self.records.get(identity).map(|bytes| Record::decode(bytes).map_err(StoreError::from)).transpose()
+    }
+
+    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
+        let over = self.expiry.iter().take_while(|(until, _)| *until <= now);
+        Ok(over.take(max).map(|(_, identity)| *identity).collect())
+    }
+
+    fn walk(
+        &self,
+        after: Option<&Identity>,
+        visit: &mut dyn FnMut(Record) -> Walk,
+    ) -> Result<(), StoreError> {
+        for (identity, bytes) in &self.records {
+            if after.is_some_and(|after| identity <= after) {
+                continue;
+            }
+            if visit(Record::decode(bytes)?) == Walk::End {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> Head {
+        self.head
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.records.values().map(|bytes| bytes.len() as u64).sum()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.free_bytes.unwrap_or(u64::MAX)
+    }
+}
+
+impl Store for MemoryStore {
+    fn commit(&mut self, changes: &[Change], head: &Head) -> Result<(), StoreError> {
+        if let Some(error) = &self.fails {
+            return Err(error.clone());
+        }
+        for Change { identity, before, after } in changes {
+            if let Some(until) = before.as_ref().and_then(Record::expires) {
+                self.expiry.remove(&(until, *identity));
+            }
+            match after {
+                Some(record) => {
+                    if let Some(until) = record.expires() {
+                        self.expiry.insert((until, *identity));
+                    }
+                    self.records.insert(*identity, record.encode());
+                }
+                None => {
+                    self.records.remove(identity);
+                }
+            }
+        }
+        self.head = *head;
+        Ok(())
+    }
+}
