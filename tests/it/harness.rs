@@ -2,11 +2,14 @@
 
 pub mod agent;
 pub mod binary;
+pub mod caller;
 pub mod child;
 pub mod connector;
 pub mod disk;
 pub mod event;
+pub mod life;
 pub mod nowhere;
+pub mod outside;
 pub mod raw;
 pub mod recording;
 pub mod scripted;

@@ -5,9 +5,12 @@ mod call;
 mod cause;
 mod channel;
 mod config;
+#[cfg(target_os = "linux")]
+mod crash;
 mod documents;
 mod embedded;
 mod facts;
+#[cfg(target_os = "linux")]
 mod fault;
 mod harness;
 mod key;

@@ -107,6 +107,12 @@ impl Binary {
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
+    /// Kills it, and waits until it is gone.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a child of ours");
+        self.wait();
+    }
+
     /// Sends it a signal, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
