@@ -13,3 +13,9 @@ dev:
 # With every new crate: licences, advisories, sources. `cargo install cargo-deny --locked` once.
 deps:
     cargo deny check
+
+# A thousand kills of the release build, and the power cuts: before a release, and after a change of the store.
+crash:
+    cargo build --release
+    KUBEMQ_MCP_CRASH_ROUNDS=1000 KUBEMQ_MCP_TEST_PROGRAM="{{justfile_directory()}}/target/release/kubemq-mcp" \
+        cargo test --test it -- crash:: power:: space:: --nocapture

@@ -20,10 +20,14 @@ mod load;
 mod malformed;
 mod ops;
 mod paths;
+#[cfg(target_os = "linux")]
+mod power;
 mod process;
 mod reconnect;
 mod routing;
 mod shutdown;
+#[cfg(target_os = "linux")]
+mod space;
 mod timeout;
 mod token;
 mod wire;

@@ -37,6 +37,7 @@ struct Seed {
 }
 
 impl Drop for Seed {
+    #[expect(clippy::print_stdout, reason = "a test that fails says how to repeat it")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             println!("{}: run it again with {SEED}={}", self.name, self.seed);
@@ -166,6 +167,7 @@ impl Lane {
     }
 
     /// The end: no command has reached the responder twice.
+    #[expect(clippy::print_stdout, reason = "whoever asks with --nocapture sees what was done")]
     pub fn finish(self) {
         let twice: Vec<_> =
             self.outside.stop().into_iter().filter(|(_, request_ids)| request_ids.len() > 1).collect();

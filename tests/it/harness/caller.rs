@@ -1,6 +1,6 @@
 //! An agent that sends commands with keys, and what it is told.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::agent::{Agent, Answer, Era};
 use super::event::within;
@@ -135,11 +135,5 @@ impl Caller {
     /// Fetches a path beside the endpoint.
     pub async fn get(&self, path: &str) -> (u16, String) {
         self.agent.get(path).await
-    }
-
-    /// The whole of what is known of a key.
-    pub async fn record(&self, key: &str) -> Value {
-        let answer = self.agent.call("command_status", json!({ "idempotency_key": key })).await;
-        answer.structured().clone()
     }
 }

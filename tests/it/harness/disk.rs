@@ -179,9 +179,4 @@ impl Image {
     pub fn file(&self, path: &str) -> Option<&[u8]> {
         self.nodes.get(Path::new(path))?.as_deref()
     }
-
-    /// How many bytes its files have.
-    pub fn bytes(&self) -> usize {
-        self.nodes.values().flatten().map(Vec::len).sum()
-    }
 }

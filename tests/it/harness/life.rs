@@ -46,11 +46,6 @@ impl Life {
         &self.caller
     }
 
-    /// What it has logged so far.
-    pub fn log(&self) -> String {
-        self.binary.log()
-    }
-
     /// Kills it.
     pub fn kill(mut self) {
         self.binary.kill();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -15,13 +16,14 @@ use super::event::within;
 /// The channel that the responder answers on.
 pub const CHANNEL: &str = "orders";
 
-/// First the request is written down, then it is answered as its metadata says. A mute one waits for the end of the test,
-/// when the gate has no writer any more.
+/// First the request is written down, then it is answered as its metadata says. A held one waits for a line at the gate. A
+/// mute one gets none of those, and waits for the end of the test, when its gate has no writer any more.
 const SHELL: &str = r#"
 printf '%s %s\n' "$KUBEMQ_REQUEST_ID" "$KUBEMQ_TAGS" >> "$SEEN"
 case $KUBEMQ_METADATA in
-    rejects) echo 'no such order' >&2; exit 1 ;;
-    mute) read -r _ < "$GATE" ;;
+    rejects) printf 'no such order%1900s.' '' >&2; exit 1 ;;
+    held) read -r _ < "$HELD" ;;
+    mute) read -r _ < "$MUTE" ;;
 esac
 "#;
 
@@ -29,7 +31,9 @@ esac
 pub struct Outside {
     broker: Binary,
     responder: Option<Binary>,
-    gate: Option<File>,
+    /// The only writers of the gates.
+    held: File,
+    mute: Option<File>,
     directory: TempDir,
 }
 
@@ -38,8 +42,10 @@ pub struct Outside {
 pub enum Behaviour {
     /// It says that it did it.
     Executes,
-    /// It says that it did not.
+    /// It says that it did not, at length, so that records are large.
     Rejects,
+    /// It says that it did it, once it is told to.
+    Held,
     /// It says nothing until the test ends.
     Mute,
 }
@@ -50,6 +56,7 @@ impl Behaviour {
         match self {
             Self::Executes => "executes",
             Self::Rejects => "rejects",
+            Self::Held => "held",
             Self::Mute => "mute",
         }
     }
@@ -60,10 +67,7 @@ impl Outside {
     pub fn start() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
-        let gate = directory.path().join("gate");
-        assert!(Command::new("mkfifo").arg(&gate).status().is_ok_and(|status| status.success()));
-        // As a reader too, or opening would wait for one.
-        let writer = OpenOptions::new().read(true).write(true).open(&gate).expect("it was made");
+        let ((held, held_writer), (mute, mute_writer)) = (gate(&directory, "held"), gate(&directory, "mute"));
         let seen = directory.path().join("seen");
         File::create(&seen).expect("a new file");
         let text = |path: &PathBuf| path.to_str().expect("a path of ours is text").to_owned();
@@ -80,10 +84,10 @@ impl Outside {
                 "--broker",
                 &broker.word("127.0.0.1:"),
             ],
-            &[("SEEN", &text(&seen)), ("GATE", &text(&gate))],
+            &[("SEEN", &text(&seen)), ("HELD", &text(&held)), ("MUTE", &text(&mute))],
         );
         assert!(responder.first_line().contains("answering"), "{}", responder.log());
-        Self { broker, responder: Some(responder), gate: Some(writer), directory }
+        Self { broker, responder: Some(responder), held: held_writer, mute: Some(mute_writer), directory }
     }
 
     /// Where the broker listens.
@@ -96,7 +100,7 @@ impl Outside {
         let text = std::fs::read_to_string(self.directory.path().join("seen")).expect("it was made");
         let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for line in text.lines() {
-            let (request_id, tags) = line.split_once(' ').expect("an id and tags");
+            let Some((request_id, tags)) = line.split_once(' ') else { panic!("no id and tags: {line}") };
             let tags: Value = serde_json::from_str(tags).expect("an object");
             let key = tags["x-idempotency-key"].as_str().expect("every command of these tests has a key");
             seen.entry(key.to_owned()).or_default().push(request_id.to_owned());
@@ -119,12 +123,26 @@ impl Outside {
         within(&format!("the responder gets {key}"), until).await;
     }
 
+    /// Lets so many held commands be answered.
+    pub fn release(&mut self, count: usize) {
+        self.held.write_all("\n".repeat(count).as_bytes()).expect("a pipe has room");
+    }
+
     /// Ends the responder in order, and tells all that it has got.
     pub fn stop(mut self) -> BTreeMap<String, Vec<String>> {
-        self.gate = None;
+        self.mute = None;
         let mut responder = self.responder.take().expect("it runs until now");
         responder.signal("TERM");
         assert!(responder.wait().success(), "{}", responder.log());
         self.seen()
     }
+}
+
+/// A pipe that readers wait at, and its writer.
+fn gate(directory: &TempDir, name: &str) -> (PathBuf, File) {
+    let path = directory.path().join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()));
+    // As a reader too, or opening would wait for one.
+    let writer = OpenOptions::new().read(true).write(true).open(&path).expect("it was made");
+    (path, writer)
 }

@@ -1,6 +1,9 @@
 //! What the shim wrote down: the operations on the files below one directory, and the payloads sent, in their order.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use regex::bytes::Regex;
 
 /// The operations of one process, or of several that ran one after another.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +60,17 @@ impl Recording {
         &self.events
     }
 
-    /// The position of the first payload that contains this text.
-    pub fn first_sent(&self, text: &str) -> Option<usize> {
-        let contains = |data: &[u8]| data.windows(text.len()).any(|window| window == text.as_bytes());
-        self.events.iter().position(|event| matches!(event, Event::Sent { data } if contains(data)))
+    /// Every text that the first group of this pattern matches in a payload, and the position of the first such payload.
+    pub fn first_sent(&self, pattern: &Regex) -> HashMap<String, usize> {
+        let mut found = HashMap::new();
+        for (position, event) in self.events.iter().enumerate() {
+            let Event::Sent { data } = event else { continue };
+            for text in pattern.captures_iter(data).filter_map(|captures| captures.get(1)) {
+                let text = String::from_utf8_lossy(text.as_bytes()).into_owned();
+                found.entry(text).or_insert(position);
+            }
+        }
+        found
     }
 
     /// The same on a disk that forgets what it was told to keep.

@@ -17,9 +17,10 @@ pub enum Node {
 /// When a name that is made, changed or removed is safe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Durable {
-    /// With a sync of its directory or, for the name that a file was created under, of that file. This is all that POSIX
-    /// promises, and so the one to test with: until then each change survives by chance and on its own, a removal
-    /// without the rename that came before it.
+    /// With a sync of its directory or, for the name that a file was created under, of that file: all that POSIX promises,
+    /// and so the one to test with. What was not synced survives by chance and in its order, as a journal brings it to the
+    /// disk (ext4, XFS, btrfs): a removal never without the rename before it. sled relies on that order when it replaces
+    /// its snapshot; a disk that keeps none leaves it without any, and its store is then refused as emptied.
     AfterSync,
     /// At once and in order, as with a journal that is written with each change. Nothing is lost here, but other states
     /// are met: a file that has its name and not its content.
@@ -111,8 +112,10 @@ impl Names {
     /// The names that are there after a cut.
     pub fn after_a_cut(&self, survival: &mut Survival) -> BTreeMap<PathBuf, Node> {
         let mut nodes = self.safe.clone();
+        let mut lost = false;
         for change in &self.changes {
-            if change.safe || survival.decides() {
+            lost = lost || !(change.safe || survival.decides());
+            if change.safe || !lost {
                 change.deed.apply(&mut nodes);
             }
         }
