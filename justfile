@@ -17,3 +17,9 @@ deps:
 # Ten thousand simulated runs of the rules for keys, or the one that failed, with all that happens in it: `just sim 4711`.
 sim seed="":
     KUBEMQ_MCP_SIM_RUNS=10000 KUBEMQ_MCP_SIM_SEED={{seed}} cargo test --test it simulation::a_key -- --nocapture
+
+# A thousand kills of the release build, and the power cuts: before a release, and after a change of the store.
+crash:
+    cargo build --release
+    KUBEMQ_MCP_CRASH_ROUNDS=1000 KUBEMQ_MCP_TEST_PROGRAM="{{justfile_directory()}}/target/release/kubemq-mcp" \
+        cargo test --test it -- crash:: power:: space:: --nocapture

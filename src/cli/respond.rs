@@ -53,7 +53,8 @@ struct Way {
     /// Answer with the request's own body, metadata and tags.
     #[arg(long)]
     echo: bool,
-    /// Run this shell command: the body comes on its standard input, its output is the answer, a failure rejects.
+    /// Run this shell command: the body comes on its standard input, its output is the answer, a failure rejects. It
+    /// sees `KUBEMQ_REQUEST_ID`, `KUBEMQ_CHANNEL`, `KUBEMQ_METADATA` and `KUBEMQ_TAGS`, a JSON object.
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
     /// Reject every request with this text.
@@ -129,11 +130,13 @@ async fn answer(way: &Way, asked: Asked) -> Answer {
 }
 
 async fn run_command(command: &str, asked: Asked) -> std::io::Result<Answer> {
+    let tags = serde_json::to_string(&asked.tags)?;
     let mut child = Command::new("sh")
         .args(["-c", command])
         .env("KUBEMQ_CHANNEL", &asked.channel)
         .env("KUBEMQ_METADATA", &asked.metadata)
         .env("KUBEMQ_REQUEST_ID", &asked.request_id)
+        .env("KUBEMQ_TAGS", tags)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -5,9 +5,13 @@ mod call;
 mod cause;
 mod channel;
 mod config;
+#[cfg(target_os = "linux")]
+mod crash;
 mod documents;
 mod embedded;
 mod facts;
+#[cfg(target_os = "linux")]
+mod fault;
 mod harness;
 mod key;
 mod layers;
@@ -16,11 +20,15 @@ mod load;
 mod malformed;
 mod ops;
 mod paths;
+#[cfg(target_os = "linux")]
+mod power;
 mod process;
 mod reconnect;
 mod routing;
 mod shutdown;
 mod simulation;
+#[cfg(target_os = "linux")]
+mod space;
 mod store;
 mod timeout;
 mod token;

@@ -153,6 +153,21 @@ fn a_call_from_the_command_line_reaches_a_responder_from_the_command_line() {
 }
 
 #[test]
+fn the_shell_command_of_a_responder_sees_the_whole_request() {
+    let server = Binary::start(&SERVE, &[]);
+    let (agent, broker) = (Agent::new(&server.word("http://")), server.last_word());
+    let shell = r#"cat; printf '|%s|%s|%s|%s' "$KUBEMQ_CHANNEL" "$KUBEMQ_METADATA" "$KUBEMQ_TAGS" "$KUBEMQ_REQUEST_ID""#;
+    let _responder =
+        Binary::launch(&["respond", "orders", "--kind", "query", "--exec", shell, "--broker", &broker], &[]);
+    let arguments =
+        json!({ "channel": "orders", "body": "b", "metadata": "m", "tags": { "place": "a \"b\"\n" } });
+    let answer = runtime().block_on(agent.call("query_send", arguments));
+    let request_id = &answer.result()["_meta"]["dev.kubemq-mcp/query"]["request_id"];
+    let request_id = request_id.as_str().expect("a text");
+    assert_eq!(answer.text(0), format!(r#"b|orders|m|{{"place":"a \"b\"\n"}}|{request_id}"#));
+}
+
+#[test]
 fn check_says_what_it_found_and_its_status_follows() {
     let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
     let free = [("KUBEMQ_MCP__SERVER__LISTEN", "127.0.0.1:0")];

@@ -34,6 +34,13 @@ fn fresh_store() -> PathBuf {
 impl Binary {
     /// Starts it with these arguments and variables, and reads the line that it prints when it is ready.
     pub fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let binary = Self::launch(arguments, variables);
+        assert!(binary.ready.contains("ready"), "not ready: {} {}", binary.ready, binary.log());
+        binary
+    }
+
+    /// Starts it and reads its first line, which is empty when it ended without one.
+    pub fn launch(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let store = fresh_store();
         let mut child = Self::command(arguments, &[])
             .env(STORE_PATH, &store)
@@ -54,9 +61,12 @@ impl Binary {
         });
         let mut ready = String::new();
         BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut ready).expect("a text");
-        let binary = Self { child, ready, log, store };
-        assert!(binary.ready.contains("ready"), "not ready: {} {}", binary.ready, binary.log());
-        binary
+        Self { child, ready, log, store }
+    }
+
+    /// The line that it printed first.
+    pub fn first_line(&self) -> &str {
+        &self.ready
     }
 
     /// The program with these arguments and variables and nothing else of ours in its environment.
@@ -95,6 +105,12 @@ impl Binary {
         std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)).expect("it lives");
         let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux says so");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    /// Kills it, and waits until it is gone.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a child of ours");
+        self.wait();
     }
 
     /// Sends it a signal, such as `TERM`.
