@@ -7,15 +7,18 @@
 //! All in this process, so the machine is shared as on a small host. Rounds of the three kinds take turns, and the median
 //! of their ratios counts: a busy neighbour slows one round, not one kind.
 
+#![expect(clippy::print_stdout, reason = "the figures are what it is for")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use kubemq_mcp::app::{App, Demo, Face, Options};
 use kubemq_mcp::broker::{Answer, IN_FLIGHT_MAX, Responder, Subscription};
 use kubemq_mcp::config::Config;
 use kubemq_mcp::domain::{Channel, Kind};
+use tokio::time::Instant;
 
 const CALLERS: usize = 256;
 const ROUNDS: usize = 7;
