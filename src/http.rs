@@ -3,6 +3,7 @@
 //! Every request gets an answer in JSON that says what was wrong, and every wait on a client has a limit.
 
 mod bearer;
+mod body;
 mod compat;
 mod config;
 mod fault;
