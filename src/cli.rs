@@ -10,6 +10,7 @@ mod serve;
 mod signal;
 pub mod stdio;
 mod token;
+mod web;
 
 use std::io::Write;
 use std::path::PathBuf;
