@@ -1,5 +1,6 @@
 //! Keys for operators: what the endpoint shows, what it changes, and whom it refuses.
 
+mod command_line;
 mod list;
 mod refusal;
 
