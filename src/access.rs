@@ -2,6 +2,7 @@
 //!
 //! A principal comes from a token that was verified here, never from what a caller says of itself.
 
+mod admin;
 mod callers;
 mod config;
 mod error;
@@ -10,9 +11,10 @@ mod metrics;
 mod mint;
 mod token;
 
+pub use admin::AdminToken;
 pub use callers::{Callers, Presented, Refusal};
 pub use config::Config;
-pub use error::{Mistake, TokensError};
+pub use error::{AdminTokenError, Mistake, TokensError};
 pub use file::append;
 pub use metrics::register_metrics;
 pub use mint::{MintError, Minted};

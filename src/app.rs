@@ -15,7 +15,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{self, Callers};
+use crate::access::{self, AdminToken, Callers};
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
@@ -92,6 +92,10 @@ impl App {
         mcp::register_metrics();
         broker::install_crypto_provider();
         let callers = Callers::load(&config.access)?;
+        let admin_token = match config.admin.token_file.as_str() {
+            "" => None,
+            path => Some(AdminToken::load(path.as_ref())?),
+        };
         let (embedded, addresses) = reach(&config).await?;
         let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
 
@@ -113,6 +117,8 @@ impl App {
 
         let draining = CancellationToken::new();
         let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone(), draining.clone());
+        let admin = http::Admin::new(store.clone(), admin_token, &config.http);
+        let operators = http::Operators { ops, admin };
         let upkeep = vec![
             tokio::spawn(figures.keep_up()),
             tokio::spawn(readiness::watch(broker.clone())),
@@ -135,7 +141,7 @@ impl App {
             drain: Duration::from_secs(config.server.drain_seconds),
             draining,
         };
-        match app.open(&config, options, ops).await {
+        match app.open(&config, options, operators).await {
             Ok(()) => Ok(app),
             Err(error) => {
                 app.stop(Some(Duration::ZERO)).await;
@@ -144,24 +150,29 @@ impl App {
         }
     }
 
-    async fn open(&mut self, config: &Whole, options: Options, ops: http::Ops) -> anyhow::Result<()> {
+    async fn open(
+        &mut self,
+        config: &Whole,
+        options: Options,
+        operators: http::Operators,
+    ) -> anyhow::Result<()> {
         if options.demo == Demo::Added {
             self.responders = demo::responders(&self.broker_config, &self.broker_addresses).await?;
         }
         match options.face {
-            Face::Http => self.listen(config, ops).await,
+            Face::Http => self.listen(config, operators).await,
             Face::InProcess => Ok(()),
         }
     }
 
-    async fn listen(&mut self, config: &Whole, ops: http::Ops) -> anyhow::Result<()> {
+    async fn listen(&mut self, config: &Whole, operators: http::Operators) -> anyhow::Result<()> {
         let beside = match config.admin.listen {
             Some(address) => {
-                let router = http::admin_router(ops);
+                let router = http::admin_router(operators);
                 self.admin = Some(Listener::start(address, "admin.listen", router, &config.http).await?);
                 None
             }
-            None => Some(ops),
+            None => Some(operators),
         };
         let router = http::router(self.front.clone(), beside);
         self.listener =
@@ -184,7 +195,7 @@ impl App {
         self.address().map(|address| format!("http://{address}/mcp"))
     }
 
-    /// The address of health and metrics; `None` without a listener.
+    /// The address of what operators ask; `None` without a listener.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Listener::address).or(self.address())
     }

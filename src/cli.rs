@@ -5,12 +5,14 @@ pub mod call;
 mod check;
 pub mod credential;
 mod demo;
+mod key;
 mod respond;
 mod serve;
 mod signal;
 pub mod stdio;
 mod store;
 mod token;
+mod web;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -46,6 +48,8 @@ enum Command {
     Call(call::Args),
     /// Answer the requests of a channel, as a service would.
     Respond(respond::Args),
+    /// See keys, settle those in doubt, have them forgotten: for operators of a running `serve`.
+    Key(key::Args),
     /// Make a token, with which a caller is told apart from others.
     Token(token::Args),
     /// Start everything on free ports and show a query, a command, a rejection and a timeout.
@@ -87,6 +91,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Store(args) => store::run(args).await,
         Command::Call(args) => Ok(call::main(args).await),
         Command::Respond(args) => respond::run(args).await,
+        Command::Key(args) => key::run(args).await,
         Command::Token(args) => token::run(args),
         Command::Demo(args) => demo::run(args).await,
     }

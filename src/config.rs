@@ -41,7 +41,7 @@ pub struct Config {
     pub log: telemetry::Config,
     /// The listener.
     pub http: http::Config,
-    /// Health and metrics.
+    /// What operators ask: health, metrics, keys.
     pub admin: http::AdminConfig,
     /// Who calls.
     pub access: access::Config,

@@ -1,8 +1,10 @@
-//! The listener: `/mcp` for agents, `/healthz`, `/readyz` and `/metrics` for operators.
+//! The listener: `/mcp` for agents, `/healthz`, `/readyz`, `/metrics` and the keys for operators.
 //!
 //! Every request gets an answer in JSON that says what was wrong, and every wait on a client has a limit.
 
+mod admin;
 mod bearer;
+mod body;
 mod compat;
 mod config;
 mod fault;
@@ -14,9 +16,10 @@ mod metrics;
 mod ops;
 mod router;
 
+pub use admin::Admin;
 pub use config::{AdminConfig, Config};
 pub use front::Front;
 pub use listener::{BindError, Listener};
 pub use metrics::register_metrics;
 pub use ops::{Ops, Readiness};
-pub use router::{admin_router, router};
+pub use router::{Operators, admin_router, router};

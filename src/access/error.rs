@@ -1,4 +1,4 @@
-//! What is wrong with a tokens file, and where.
+//! What is wrong with a file of tokens, and where.
 //!
 //! No text quotes the file: a token may stand where a hash or a name belongs.
 
@@ -43,6 +43,32 @@ pub enum TokensError {
         line: usize,
         /// What is wrong with it.
         mistake: Mistake,
+    },
+}
+
+/// Why the file of `admin.token_file` is not used. Never with the token.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminTokenError {
+    /// The file cannot be read.
+    #[error(
+        "the file `{path}` (admin.token_file) cannot be read, {cause}; right is a file that this process may read"
+    )]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// What is there is no token.
+    #[error(
+        "the file `{path}` (admin.token_file) has no token, {reason}; right is one line of at least 16 visible ASCII \
+         characters, such as `openssl rand -hex 32` writes"
+    )]
+    Unfit {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: &'static str,
     },
 }
 

@@ -72,12 +72,12 @@ fn parse(path: &Path, content: &[u8]) -> Result<Tokens, TokensError> {
     Tokens::parse(content).map_err(|(line, mistake)| TokensError::Line { path: shown(path), line, mistake })
 }
 
-/// Who can read the file learns who calls; who can write it can call.
-fn warn_of_others(path: &Path, file: &File) -> io::Result<()> {
+/// Who can read a file with tokens learns who calls, or the token itself; who can write it can call.
+pub(super) fn warn_of_others(path: &Path, file: &File) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         let file = shown(path);
-        tracing::warn!(%file, mode = format!("{mode:03o}"), "others may read or write the tokens file; make it 600");
+        tracing::warn!(%file, mode = format!("{mode:03o}"), "others may read or write a file with tokens; make it 600");
     }
     Ok(())
 }

@@ -29,6 +29,12 @@ impl Hash {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
+    /// Whether it is the same, in a time that does not tell how much of it is.
+    pub(super) fn is(self, other: Self) -> bool {
+        let differs = self.0.iter().zip(other.0).fold(0, |differs, (left, right)| differs | (left ^ right));
+        std::hint::black_box(differs) == 0
+    }
+
     /// Reads it as it stands in the file, with digits of either case.
     fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;

@@ -7,7 +7,7 @@ use clap::Parser;
 use tokio::net::TcpListener;
 
 use super::{Common, say};
-use crate::access::Callers;
+use crate::access::{AdminToken, Callers};
 use crate::broker::{Address, Broker, KubemqBroker, Place};
 use crate::config::Config;
 
@@ -28,7 +28,7 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    let mut well = tokens(&config)?;
+    let mut well = tokens(&config)? & admin_token(&config)?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -56,9 +56,19 @@ fn tokens(config: &Config) -> std::io::Result<bool> {
     }
 }
 
+fn admin_token(config: &Config) -> std::io::Result<bool> {
+    if config.admin.token_file.is_empty() {
+        return Ok(true);
+    }
+    match AdminToken::load(config.admin.token_file.as_ref()) {
+        Ok(_) => say("token of operators: well").map(|()| true),
+        Err(error) => say(&format!("token of operators: {error}")).map(|()| false),
+    }
+}
+
 fn addresses(config: &Config) -> Vec<(&'static str, SocketAddr)> {
     let mut addresses = vec![("agents (server.listen)", config.server.listen)];
-    addresses.extend(config.admin.listen.map(|address| ("health and metrics (admin.listen)", address)));
+    addresses.extend(config.admin.listen.map(|address| ("operators (admin.listen)", address)));
     addresses
 }
 

@@ -51,12 +51,7 @@ impl Source {
     /// When the file cannot be read, or when what is there is not a token.
     pub fn token(&self, variable: Option<OsString>) -> Result<Option<Token>, CredentialError> {
         if let Some(file) = &self.token_file {
-            let unreadable = |cause| CredentialError::Unreadable { file: file.clone(), cause };
-            let bytes = read(file).map_err(unreadable)?;
-            // Editors and shells end the file with a line break that belongs to no token.
-            let text = std::str::from_utf8(&bytes).map(|text| text.trim_end_matches(['\r', '\n']));
-            let place = file.display().to_string();
-            return Token::parse(text.unwrap_or("\u{fffd}"), place).map(Some);
+            return Token::of_file(file).map(Some);
         }
         let Some(text) = variable.filter(|text| !text.is_empty()) else { return Ok(None) };
         Token::parse(&text.to_string_lossy(), TOKEN_VARIABLE.into()).map(Some)
@@ -76,6 +71,18 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
 pub struct Token(String);
 
 impl Token {
+    /// Reads a token from a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or when what is there is not a token.
+    pub fn of_file(file: &Path) -> Result<Self, CredentialError> {
+        let unreadable = |cause| CredentialError::Unreadable { file: file.to_owned(), cause };
+        let bytes = read(file).map_err(unreadable)?;
+        // Editors and shells end the file with a line break that belongs to no token.
+        let text = std::str::from_utf8(&bytes).map(|text| text.trim_end_matches(['\r', '\n']));
+        Self::parse(text.unwrap_or("\u{fffd}"), file.display().to_string())
+    }
+
     fn parse(text: &str, place: String) -> Result<Self, CredentialError> {
         let reason = match text {
             "" => "it is empty",

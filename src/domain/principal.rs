@@ -56,6 +56,17 @@ impl Principal {
         Ok(Self::named(text))
     }
 
+    /// Reads the name of any caller, also of those without a token.
+    ///
+    /// # Errors
+    /// Says which rule the text breaks.
+    pub fn parse_any(text: &str) -> Result<Self, PrincipalError> {
+        match Self::parse(text) {
+            Err(PrincipalError::Reserved) => Ok(Self::anonymous()),
+            other => other,
+        }
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -88,5 +99,7 @@ mod tests {
     fn nobody_is_called_anonymous() {
         assert_eq!(Principal::parse("anonymous"), Err(PrincipalError::Reserved));
         assert_eq!(Principal::named("anonymous"), Principal::anonymous());
+        assert_eq!(Principal::parse_any("anonymous"), Ok(Principal::anonymous()));
+        assert_eq!(Principal::parse_any("a b"), Err(PrincipalError::Character));
     }
 }

@@ -46,9 +46,11 @@ impl Default for Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// An address of their own for health and metrics; without one they are on `server.listen`.
+    /// An address of their own for what operators ask; without one that is on `server.listen`.
     #[serde(deserialize_with = "address_or_empty")]
     pub listen: Option<SocketAddr>,
+    /// The file with the token for keys; empty: who comes from this machine may ask for them.
+    pub token_file: String,
 }
 
 fn address_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {

@@ -41,6 +41,11 @@ impl Fault {
     /// The answer, counted as a refusal.
     pub fn response(self) -> Response<Body> {
         Metrics::get().requests_refused.increment(1);
+        self.answer()
+    }
+
+    /// The answer.
+    pub fn answer(self) -> Response<Body> {
         let mut error = json!({ "code": self.code, "message": self.message });
         if !self.data.is_null() {
             error["data"] = self.data;

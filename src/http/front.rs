@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -14,9 +14,11 @@ use serde_json::Value;
 
 use super::Config;
 use super::bearer;
+use super::body;
 use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
-use super::fault::{Fault, INVALID_REQUEST, PARSE_ERROR};
+use super::fault::{Fault, INVALID_REQUEST};
 use super::guard::Guard;
+use super::last_word::Heard;
 use crate::access::Callers;
 use crate::mcp::{Agent, Direct, Leaving, Server};
 
@@ -27,8 +29,7 @@ pub struct Front {
     service: StreamableHttpService<Server, NeverSessionManager>,
     guard: Arc<Guard>,
     callers: Callers,
-    body_bytes_max: usize,
-    body_patience: Duration,
+    limit: body::Limit,
 }
 
 impl Front {
@@ -47,8 +48,10 @@ impl Front {
             service,
             guard: Arc::new(Guard::new(&config.allowed_hosts, &config.allowed_origins)),
             callers,
-            body_bytes_max: config.body_bytes_max,
-            body_patience: Duration::from_secs(config.body_seconds),
+            limit: body::Limit {
+                bytes_max: config.body_bytes_max,
+                patience: Duration::from_secs(config.body_seconds),
+            },
         }
     }
 
@@ -109,22 +112,6 @@ impl Front {
         self.finish(Response::from_parts(parts, Body::new(answered)), Some(&asked))
     }
 
-    /// Reads, within the limits of a body, what nobody needs: a client that is still writing when the connection closes
-    /// sees a broken pipe instead of the answer.
-    async fn discard(&self, mut body: Body) {
-        let mut left = self.body_bytes_max;
-        let read = async {
-            while let Some(Ok(frame)) = body.frame().await {
-                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
-                if left == 0 {
-                    break;
-                }
-            }
-        };
-        // Whoever is slower than that may see the broken pipe.
-        let _ = tokio::time::timeout(self.body_patience, read).await;
-    }
-
     /// Adds the headers that every answer has.
     pub(super) fn finish(&self, mut response: Response<Body>, asked: Option<&HeaderMap>) -> Response<Body> {
         let none = HeaderMap::new();
@@ -146,7 +133,7 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
     let principal = match front.callers.identify(bearer::presented(&parts.headers)) {
         Ok(principal) => principal,
         Err(refusal) => {
-            front.discard(body).await;
+            body::discard(body, front.limit).await;
             return front.finish(bearer::refused(refusal), Some(&parts.headers));
         }
     };
@@ -155,6 +142,9 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
     let asked = parts.headers.clone();
     match read(&front, &parts.method, &asked, body).await {
         Ok(body) => {
+            if let Some(heard) = parts.extensions.remove::<Heard>() {
+                heard.whole();
+            }
             let (reads, leaving) = (compat::reads(&asked), Leaving::CancelsByVersion);
             let agent = Agent { principal, reads, leaving };
             front.answer(Request::from_parts(parts, ()), body, agent).await
@@ -168,49 +158,12 @@ async fn read(front: &Front, method: &Method, headers: &HeaderMap, body: Body) -
         let message = format!("{method} is not served here; POST one JSON-RPC message");
         return Err(Fault::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message));
     }
-    let limit = front.body_bytes_max;
-    if !compat::announces_json(headers) {
-        // KubeMQ's own endpoint answers a parse error here, and its clients look for it.
-        let message = "the Content-Type must be application/json";
-        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, PARSE_ERROR, message));
-    }
-    match tokio::time::timeout(front.body_patience, bounded(body, limit)).await {
-        Ok(Ok(Some(body))) => Ok(body),
-        Ok(Ok(None)) => {
-            let message = format!("the body is larger than {limit} bytes (http.body_bytes_max)");
-            Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message))
+    body::read(headers, body, front.limit).await.map_err(|fault| match fault.status {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Fault { message: format!("{} (http.body_bytes_max)", fault.message), ..fault }
         }
-        Ok(Err(_)) => {
-            Err(Fault::new(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body ended before its length"))
-        }
-        Err(_) => {
-            let seconds = front.body_patience.as_secs();
-            let message = format!("the body did not come within {seconds}s (http.body_seconds)");
-            Err(Fault::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message))
-        }
-    }
-}
-
-/// Reads a body of at most `limit` bytes; `None` when there are more.
-///
-/// What is beyond is read and dropped for a while: a client that is still writing when the answer comes and the connection
-/// closes sees a broken pipe instead of the answer.
-async fn bounded(mut body: Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
-    const DROPPED_LIMITS_MAX: usize = 4;
-    let mut kept = BytesMut::new();
-    let mut seen: usize = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
-        seen = seen.saturating_add(data.len());
-        if seen <= limit {
-            kept.extend_from_slice(&data);
-        } else if seen > limit.saturating_mul(1 + DROPPED_LIMITS_MAX) {
-            break;
-        } else {
-            kept = BytesMut::new();
-        }
-    }
-    Ok((seen <= limit).then(|| kept.freeze()))
+        _ => fault,
+    })
 }
 
 /// Longest body that is searched for a handshake, in bytes: a handshake is far smaller.

@@ -3,7 +3,7 @@
 //! A web page can make a browser send requests to a local server, but it cannot choose these two headers.
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -119,11 +119,15 @@ pub async fn checked(State(front): State<Front>, request: Request, next: Next) -
 }
 
 fn judge(guard: &Guard, request: &Request) -> Result<(), Fault> {
-    let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    // HTTP/2 carries the host in the request line.
-    let host = text(header::HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
     let origin = request.headers().get(header::ORIGIN).map(|value| value.to_str().unwrap_or("unreadable"));
-    guard.check(host, origin)
+    guard.check(host_of(request.headers(), request.uri()), origin)
+}
+
+/// The host that a request is addressed to.
+pub fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let named = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    // HTTP/2 carries the host in the request line.
+    named.or_else(|| uri.authority().map(|authority| authority.as_str()))
 }
 
 #[cfg(test)]

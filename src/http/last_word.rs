@@ -1,10 +1,13 @@
 //! A connection that never ends without a word.
 //!
 //! hyper closes a connection in silence when a request breaks off or does not come in time. A client then cannot tell a
-//! refusal from a fault of the network, so the last word is said here.
+//! refusal from a fault of the network, so the last word is said here. It is said only of what was never heard to its end: a
+//! request that was may have had its effect, and a refusal would deny that.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -22,6 +25,26 @@ content-length: 100\r\n\r\n\
 pub struct LastWord {
     stream: TcpStream,
     owed: Owed,
+    heard: Heard,
+}
+
+/// Whether the request that is read was heard to its end. Shared by a connection and whoever serves its requests.
+#[derive(Clone, Debug, Default)]
+pub struct Heard(Arc<AtomicBool>);
+
+impl Heard {
+    /// It was: from here on its answer is the only word on it.
+    pub fn whole(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn next(&self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -36,8 +59,8 @@ enum Owed {
 
 impl LastWord {
     /// Watches over a fresh stream.
-    pub fn new(stream: TcpStream) -> Self {
-        Self { stream, owed: Owed::Nothing }
+    pub fn new(stream: TcpStream, heard: Heard) -> Self {
+        Self { stream, owed: Owed::Nothing, heard }
     }
 }
 
@@ -96,11 +119,12 @@ impl LastWord {
     fn note(&mut self, written: &Poll<io::Result<usize>>) {
         if matches!(written, Poll::Ready(Ok(1..))) && self.owed == Owed::Answer {
             self.owed = Owed::Nothing;
+            self.heard.next();
         }
     }
 
     fn say_last_word(&mut self) {
-        if self.owed == Owed::Answer {
+        if self.owed == Owed::Answer && !self.heard.is_whole() {
             self.owed = Owed::Nothing;
             // Nothing was written before, so there is room for it; a client that has gone does not hear it.
             let _ = self.stream.try_write(INCOMPLETE);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -19,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
-use super::last_word::LastWord;
+use super::last_word::{Heard, LastWord};
 use super::metrics::Metrics;
 
 /// Bytes of an HTTP/2 connection's window. h2 kills a connection when small frames beyond a budget of half its window
@@ -141,8 +142,8 @@ impl Acceptor {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => match Arc::clone(&self.connections).try_acquire_owned() {
-                    Ok(permit) => self.serve(stream, permit),
+                Ok((stream, peer)) => match Arc::clone(&self.connections).try_acquire_owned() {
+                    Ok(permit) => self.serve(stream, peer, permit),
                     Err(_) => Metrics::get().connections_refused.increment(1),
                 },
                 Err(error) => {
@@ -154,14 +155,19 @@ impl Acceptor {
         self.open
     }
 
-    fn serve(&self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         // Small answers must not wait for more.
         let _ = stream.set_nodelay(true);
         let begun = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&begun);
+        let heard = Heard::default();
+        let hears = heard.clone();
         let router = self.router.clone();
-        let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
+        let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
             noted.store(true, Ordering::Relaxed);
+            // Who may ask for keys depends on it.
+            request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(hears.clone());
             tower::ServiceExt::oneshot(router.clone(), request)
         });
         let builder = Arc::clone(&self.builder);
@@ -169,7 +175,10 @@ impl Acceptor {
         let watcher = self.open.watcher();
         tokio::spawn(async move {
             let connection = builder
-                .serve_connection(TokioIo::new(LastWord::new(stream)), TowerToHyperService::new(service))
+                .serve_connection(
+                    TokioIo::new(LastWord::new(stream, heard)),
+                    TowerToHyperService::new(service),
+                )
                 .into_owned();
             let connection = watcher.watch(connection);
             tokio::pin!(connection);

@@ -7,34 +7,44 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{any, get};
 
+use super::admin::{self, Admin};
 use super::fault::{Fault, INVALID_REQUEST};
 use super::front::{self, Front};
 use super::guard;
 use super::ops::{self, Ops};
 
-/// The routes of `server.listen`. Health and metrics are among them unless they have an address of their own.
-pub fn router(front: Front, ops: Option<Ops>) -> Router {
+/// What operators ask.
+pub struct Operators {
+    /// Health and metrics.
+    pub ops: Ops,
+    /// Keys.
+    pub admin: Admin,
+}
+
+/// The routes of `server.listen`. Those of operators are among them unless they have an address of their own.
+pub fn router(front: Front, operators: Option<Operators>) -> Router {
     let mut router = Router::new().route("/mcp", any(front::serve));
     router = router.fallback(unknown_path);
     let guarded = router.with_state(front.clone());
-    let all = match ops {
-        Some(ops) => guarded.merge(operator_routes(ops)),
+    let all = match operators {
+        Some(operators) => guarded.merge(operator_routes(operators)),
         None => guarded,
     };
     all.layer(from_fn_with_state(front, guard::checked))
 }
 
-/// The routes of `admin.listen`: scrapers and probes come by address, so any `Host` is answered here.
-pub fn admin_router(ops: Ops) -> Router {
-    operator_routes(ops)
+/// The routes of `admin.listen`: scrapers and probes come by address, so any `Host` is answered here, but for keys.
+pub fn admin_router(operators: Operators) -> Router {
+    operator_routes(operators)
 }
 
-fn operator_routes(ops: Ops) -> Router {
+fn operator_routes(Operators { ops, admin }: Operators) -> Router {
     Router::new()
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .route("/metrics", get(ops::metrics))
         .with_state(ops)
+        .merge(admin::routes(admin))
 }
 
 async fn unknown_path(State(front): State<Front>, uri: Uri) -> Response {

@@ -11,7 +11,7 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
     ("idempotency", &["domain", "clock"]),
     ("channel", &["domain", "clock", "broker"]),
     ("mcp", &["domain", "clock", "channel", "idempotency", "broker"]),
-    ("http", &["mcp", "access", "domain"]),
+    ("http", &["mcp", "access", "domain", "clock", "idempotency"]),
     ("embedded", &[]),
     ("telemetry", &[]),
     ("config", &["access", "app", "broker", "channel", "domain", "embedded", "http", "mcp", "telemetry"]),

@@ -7,6 +7,8 @@ use futures_util::FutureExt;
 use kubemq_mcp::broker::Answer;
 use kubemq_mcp::domain::Kind;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -118,6 +120,29 @@ async fn a_thousand_agents_that_leave_leave_nothing_behind() {
     wait_for(&mut arrived, "all queries are at the broker", |count| *count == 1_000).await;
     asking.shutdown().await;
     wait_for(&mut abandoned, "all calls are reset", |count| *count == 1_000).await;
+    connector.until_pending(0).await;
+    connector.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_was_heard_is_never_called_a_broken_request() {
+    let broker = Scripted::start();
+    let connector = Connector::in_front_of(broker.address).await;
+    let mut arrived = broker.state.arrived.subscribe();
+    let mut stream =
+        TcpStream::connect(connector.app().address().expect("it listens")).await.expect("a stream");
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"command_send","arguments":{"channel":"silent","body":"b","timeout_seconds":1}}}"#;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await.expect("it is read");
+    wait_for(&mut arrived, "the command is at the broker", |count| *count == 1).await;
+    // The client says that it will send nothing more, as `nc -N` does.
+    stream.shutdown().await.expect("half of it closes");
+    let mut said = Vec::new();
+    within("the end of the connection", stream.read_to_end(&mut said)).await.expect("a text");
+    assert!(!String::from_utf8_lossy(&said).contains("-32600"), "the command runs");
     connector.until_pending(0).await;
     connector.stop().await;
 }

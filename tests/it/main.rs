@@ -1,5 +1,6 @@
 //! The integration tests: one binary, one module for each thing that is tested.
 
+mod admin;
 mod broker;
 mod call;
 mod cause;

@@ -10,9 +10,11 @@ use crate::harness::event::{wait_for, within};
 use crate::harness::scripted::Scripted;
 use kubemq_mcp::app::{App, Demo, Face, Options};
 use kubemq_mcp::config::Config;
+use tempfile::TempDir;
 
-async fn app(broker: &Scripted) -> App {
+async fn app(broker: &Scripted, store: &TempDir) -> App {
     let mut config = Config::default();
+    config.store.path = store.path().join("data");
     config.server.listen.set_port(0);
     config.broker.address = broker.address.to_string();
     App::start(config, Options { face: Face::Http, demo: Demo::Absent }).await.expect("it starts")
@@ -21,7 +23,8 @@ async fn app(broker: &Scripted) -> App {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_in_flight_may_end_and_nothing_new_is_taken() {
     let broker = Scripted::start();
-    let app = app(&broker).await;
+    let store = tempfile::tempdir().expect("a temporary directory");
+    let app = app(&broker, &store).await;
     let agent = Agent::new(&app.url().expect("it listens"));
     let mut arrived = broker.state.arrived.subscribe();
     let asking = {
@@ -52,7 +55,8 @@ async fn what_is_in_flight_may_end_and_nothing_new_is_taken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_end_in_time_is_told_as_unknown() {
     let broker = Scripted::start();
-    let app = app(&broker).await;
+    let store = tempfile::tempdir().expect("a temporary directory");
+    let app = app(&broker, &store).await;
     let agent = Agent::new(&app.url().expect("it listens"));
     let mut arrived = broker.state.arrived.subscribe();
     let asking =
@@ -69,7 +73,9 @@ async fn what_does_not_end_in_time_is_told_as_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_port_is_named_with_what_to_do() {
     let taken = Connector::start().await;
+    let store = tempfile::tempdir().expect("a temporary directory");
     let mut config = Config::default();
+    config.store.path = store.path().join("data");
     config.server.listen = taken.app().address().expect("it listens");
     config.embedded.listen.set_port(0);
     let options = Options { face: Face::Http, demo: Demo::Absent };
@@ -80,6 +86,7 @@ async fn a_busy_port_is_named_with_what_to_do() {
     );
 
     let mut config = Config::default();
+    config.store.path = store.path().join("data");
     config.server.listen.set_port(0);
     config.embedded.listen = taken.app().embedded().expect("embedded").address();
     let error = App::start(config, options).await.err().expect("the port is taken").to_string();

@@ -14,9 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::CallError;
 use crate::cli::credential::Token;
-
-/// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::cli::web::{self, Unfit};
 
 /// How long the greeting may take. It asks nothing of the broker.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
@@ -62,22 +60,11 @@ pub async fn call(
 }
 
 fn http_client(url: &str) -> Result<reqwest::Client, CallError> {
-    let wrong = || CallError::Url { url: url.into() };
-    let parsed = reqwest::Url::parse(url).map_err(|_| wrong())?;
-    if !["http", "https"].contains(&parsed.scheme()) {
-        return Err(wrong());
-    }
-    // Another part of the process may have installed it before; either way there is one.
-    _ = rustls::crypto::ring::default_provider().install_default();
-    // A proxy cannot reach what listens only here.
-    let is_here = parsed.host_str().is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host));
-    // A redirect would turn the call into another request, or carry the token to another server.
-    let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never());
-    let client = if is_here { client.no_proxy() } else { client };
-    client.build().map_err(|error| CallError::Unreachable { url: url.into(), cause: error.to_string() })
+    let unfit = |unfit| match unfit {
+        Unfit::Address => CallError::Url { url: url.into() },
+        Unfit::Client(error) => CallError::Unreachable { url: url.into(), cause: error.to_string() },
+    };
+    web::client(url).map(|(client, _)| client).map_err(unfit)
 }
 
 fn transport_config(url: &str, token: Option<&Token>) -> StreamableHttpClientTransportConfig {

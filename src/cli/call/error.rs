@@ -11,6 +11,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::cli::credential::CredentialError;
+use crate::cli::web;
 
 /// Codes with which a server refuses a call before any tool runs.
 const REFUSALS: [ErrorCode; 6] = [
@@ -156,32 +157,21 @@ impl CallError {
             StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
                 Some(Self::Unauthorized { url })
             }
-            StreamableHttpError::Client(error) if error.is_connect() && is_refused(error) => {
+            StreamableHttpError::Client(error) if error.is_connect() && web::is_refused(error) => {
                 Some(Self::NothingListens { url })
             }
             StreamableHttpError::Client(error) if error.is_connect() => {
-                Some(Self::Unreachable { url, cause: root_cause(error) })
+                Some(Self::Unreachable { url, cause: web::root_cause(error) })
             }
             _ => None,
         }
     }
 }
 
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    // The library does not give this one as its source, though it holds all that is worth knowing.
-    let inner = match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-        Some(StreamableHttpError::Client(inner)) => inner,
-        _ => error,
-    };
-    std::iter::successors(Some(inner), |&error| error.source())
-}
-
 fn root_cause(error: &(dyn Error + 'static)) -> String {
-    causes(error).last().unwrap_or(error).to_string()
-}
-
-fn is_refused(error: &(dyn Error + 'static)) -> bool {
-    causes(error)
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    // The library does not give this one as its source, though it holds all that is worth knowing.
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(inner)) => web::root_cause(inner),
+        _ => web::root_cause(error),
+    }
 }

@@ -58,11 +58,17 @@ pub static HTTP: Section = Section {
 
 pub static ADMIN: Section = Section {
     name: "admin",
-    about: "Health and metrics.",
-    settings: &[Setting::text(
-        "admin.listen",
-        "",
-        rule::LISTEN_OR_EMPTY,
-        "An address of their own for health and metrics. Empty: they are on `server.listen`.",
-    )],
+    about: "What operators ask: health, metrics, keys.",
+    settings: &[
+        Setting::text(
+            "admin.listen",
+            "",
+            rule::LISTEN_OR_EMPTY,
+            "An address of their own for health, metrics and keys. Empty: they are on `server.listen`.",
+        ),
+        Setting::file(
+            "admin.token_file",
+            "A file with the one token that opens the keys to operators, from any address. Empty: they are open to whoever comes from this machine, which a proxy on it does for everybody.",
+        ),
+    ],
 };
