@@ -27,14 +27,17 @@ const STATUS_NOT_ANSWERED: u8 = 2;
 /// Calls a tool of a running connector and prints its answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The tool, such as `command_send` or `query_send`
+    /// The tool: `command_send`, `query_send` or `command_status`
     pub tool: String,
     /// The KubeMQ channel
-    #[arg(long)]
-    pub channel: String,
+    #[arg(long, required_if_eq_any([("tool", "command_send"), ("tool", "query_send")]))]
+    pub channel: Option<String>,
     /// The body: a text, `@FILE` for the content of a file, or `-` for standard input
-    #[arg(long)]
-    pub body: Body,
+    #[arg(long, required_if_eq_any([("tool", "command_send"), ("tool", "query_send")]))]
+    pub body: Option<Body>,
+    /// The idempotency key of a command: a fresh one for each intended effect, the same one on a retry
+    #[arg(long, value_name = "KEY", required_if_eq("tool", "command_status"))]
+    pub key: Option<String>,
     /// Metadata that travels beside the body
     #[arg(long)]
     pub metadata: Option<String>,
@@ -114,8 +117,15 @@ pub async fn run(
 /// The arguments of the tool. What was not given is left out, so that the tool's own defaults hold.
 fn arguments(args: &Args, input: &mut impl Read) -> Result<Map<String, Value>, CallError> {
     let mut arguments = Map::new();
-    arguments.insert("channel".into(), args.channel.as_str().into());
-    arguments.insert("body".into(), args.body.read(input)?.into());
+    if let Some(channel) = &args.channel {
+        arguments.insert("channel".into(), channel.as_str().into());
+    }
+    if let Some(body) = &args.body {
+        arguments.insert("body".into(), body.read(input)?.into());
+    }
+    if let Some(key) = &args.key {
+        arguments.insert("idempotency_key".into(), key.as_str().into());
+    }
     if let Some(metadata) = &args.metadata {
         arguments.insert("metadata".into(), metadata.as_str().into());
     }

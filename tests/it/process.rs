@@ -272,3 +272,22 @@ fn stdio_ends_promptly_with_a_call_in_flight_and_a_cancel_silences_its_answer() 
     line.clear();
     assert_eq!(std::io::BufRead::read_line(&mut reader, &mut line).expect("a text"), 0, "{line}");
 }
+
+#[test]
+fn a_key_from_the_command_line_is_sent_once_and_its_status_is_told() {
+    let server = Binary::start(&[&SERVE[..], &["--demo"]].concat(), &[]);
+    let url = server.word("http://");
+    let run = |words: &[&str]| {
+        let output =
+            Binary::command(&[&["call"], words, &["--url", &url]].concat(), &[]).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("a text")
+    };
+    let send = ["command_send", "--channel", "example-commands", "--body", "do-work", "--key", "order-17"];
+    let first = run(&send);
+    assert!(first.starts_with("Command executed successfully") && !first.contains("Replayed"), "{first}");
+    let again = run(&send);
+    assert!(again.starts_with(first.trim_end()) && again.contains("Replayed: sent at"), "{again}");
+    let status = run(&["command_status", "--key", "order-17"]);
+    assert!(status.starts_with("executed: the command on channel 'example-commands'"), "{status}");
+}
