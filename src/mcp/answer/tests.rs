@@ -89,3 +89,15 @@ fn a_foreign_text_is_bounded_and_loses_its_control_characters() {
     assert!(!text.chars().any(char::is_control));
     assert!(text.chars().count() < 2_100);
 }
+
+#[test]
+fn an_operators_word_is_not_put_into_the_responders_mouth() {
+    let mut report = report(Tool::CommandSend, Cause::Rejected);
+    report.ending.detail = String::new();
+    report.memory.replayed = true;
+    report.memory.resolved =
+        Some(crate::idempotency::Resolution { by: "ann".into(), why: "no such order".into() });
+    let texts = texts(&answer(report));
+    assert!(!texts.iter().any(|text| text.contains("responder")), "{texts:?}");
+    assert!(texts[2].contains("Settled by the operator ann: no such order"), "{texts:?}");
+}

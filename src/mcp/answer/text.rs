@@ -19,6 +19,9 @@ pub(super) fn first_text(report: &Report) -> String {
             let seconds = report.timeout.map_or(0, Timeout::seconds);
             format!("{word} timed out: no subscriber on channel '{channel}' within {seconds}s")
         }
+        Cause::Rejected if report.memory.resolved.is_some() => {
+            format!("{word} rejected on channel '{channel}': an operator says that it did not happen")
+        }
         Cause::Rejected if detail.is_empty() => {
             format!("{word} rejected on channel '{channel}': the responder gave no reason")
         }
@@ -88,6 +91,10 @@ pub(super) fn second_text(report: &Report) -> Option<String> {
             "The responder executed it and added an error text: {}",
             foreign(&report.ending.detail)
         )),
+        Outcome::Rejected if report.memory.resolved.is_some() => Some(
+            "The effect did not happen, as an operator has found out. A new attempt needs a new idempotency key."
+                .to_owned(),
+        ),
         Outcome::Rejected => Some(
             "The effect did not happen: the responder refused the command. A new attempt needs a new idempotency key."
                 .to_owned(),
