@@ -1,7 +1,8 @@
-//! What the store of keys costs: `cargo bench --bench store [-- pairs | walk | growth]`.
+//! What the store of keys costs: `cargo bench --bench store [-- pairs | actor | walk | growth]`.
 //!
 //! Every figure of speed is a ratio to something simpler in the same run, since machines differ and are busy.
 
+mod actor;
 mod growth;
 mod pairs;
 mod sample;
@@ -19,6 +20,9 @@ fn main() -> io::Result<()> {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     if is_wanted("pairs") {
         pairs::run()?;
+    }
+    if is_wanted("actor") {
+        actor::run()?;
     }
     if is_wanted("walk") {
         walk::run()?;

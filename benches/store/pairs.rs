@@ -48,14 +48,16 @@ fn compare(directory: &Path, batch: usize) -> io::Result<()> {
     ))
 }
 
+/// How many pairs in what time.
 #[derive(Default)]
-struct Measured {
+pub struct Measured {
     pairs: usize,
     took: Duration,
 }
 
 impl Measured {
-    fn turn(&mut self, mut group: impl FnMut() -> io::Result<usize>) -> io::Result<()> {
+    /// Repeats a group of pairs for one turn.
+    pub fn turn(&mut self, mut group: impl FnMut() -> io::Result<usize>) -> io::Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < TURN {
             self.pairs += group()?;
@@ -64,8 +66,15 @@ impl Measured {
         Ok(())
     }
 
+    /// Adds what was measured elsewhere.
+    pub fn add(&mut self, pairs: usize, took: Duration) {
+        self.pairs += pairs;
+        self.took += took;
+    }
+
+    /// Pairs per second.
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    fn rate(&self) -> f64 {
+    pub fn rate(&self) -> f64 {
         self.pairs as f64 / self.took.as_secs_f64()
     }
 }
@@ -76,6 +85,15 @@ fn append(file: &mut File, first: u64, batch: usize) -> io::Result<usize> {
     write(file, &open)?;
     let done: Vec<Record> = open.iter().map(sample::settled).collect();
     write(file, &done)?;
+    Ok(batch)
+}
+
+/// As [`append`], but the settles of one group are synced with the claims of the next, as the commit thread does.
+pub fn append_mixed(file: &mut File, first: u64, batch: usize) -> io::Result<usize> {
+    let open: Vec<Record> =
+        (first..).take(batch).map(|number| sample::claimed(number, sample::time(number))).collect();
+    let both: Vec<Record> = open.iter().map(sample::settled).chain(open.iter().cloned()).collect();
+    write(file, &both)?;
     Ok(batch)
 }
 

@@ -14,6 +14,7 @@ mod lock;
 mod mark;
 mod nameplate;
 mod open;
+mod recent;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use error::OpenError;
 pub use layout::RECORD_BYTES_LIMIT;
 pub use report::{CheckReport, Problem};
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,7 @@ use self::head::Kept;
 use self::layout::Place;
 use self::lock::Lock;
 use self::mark::Mark;
+use self::recent::Recent;
 use super::{Change, Config, Head, Identity, Record, Store, StoreError, Timestamp, View, Walk};
 
 /// The store on a disk. While it is open no other process opens it.
@@ -40,6 +43,7 @@ pub struct SledStore {
     /// Our own way to the file of `db`: a sync works on the file, whoever wrote it.
     file: File,
     mark: Mark,
+    recent: RefCell<Recent>,
     /// The first error of a commit. Nobody can say what the disk holds then, and sled shows what it may not hold.
     failed: Option<StoreError>,
     /// Let go last.
@@ -97,8 +101,13 @@ impl SledStore {
 impl View for SledStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
         self.whole()?;
+        if let Some(record) = self.recent.borrow().get(identity) {
+            return Ok(record);
+        }
         let key = layout::record_key(identity);
-        guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()
+        let record = guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()?;
+        self.recent.borrow_mut().keep(*identity, record.as_ref());
+        Ok(record)
     }
 
     fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
@@ -151,6 +160,9 @@ impl Store for SledStore {
         batch.insert(layout::HEAD, &head::encode(&kept)[..]);
         let written = self.write(batch, kept);
         self.failed = written.clone().err();
-        written
+        written?;
+        let recent = self.recent.get_mut();
+        changes.iter().for_each(|change| recent.keep(change.identity, change.after.as_ref()));
+        Ok(())
     }
 }

@@ -114,5 +114,14 @@ fn ready(directory: &Path, kept: Kept, db: Engine, lock: Lock) -> Result<SledSto
         Ok((mark, engine::own_file(directory)?))
     };
     let (mark, file) = opened().map_err(|error| OpenError::unusable(directory, "sync its files", error))?;
-    Ok(SledStore { directory: directory.to_owned(), kept, db, file, mark, failed: None, _lock: lock })
+    Ok(SledStore {
+        directory: directory.to_owned(),
+        kept,
+        db,
+        file,
+        mark,
+        recent: Default::default(),
+        failed: None,
+        _lock: lock,
+    })
 }
