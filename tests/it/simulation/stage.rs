@@ -127,10 +127,11 @@ impl Stage {
             attempts_max: 3,
             joins_per_key_max: 3,
             commit_batch_max: 4,
+            sweep_seconds: rng.u64(1..=40),
             ..Config::default()
         };
         Self {
-            oracle: Oracle::new(&config, wall(0, 0)),
+            oracle: Oracle::new(&config),
             disk: Disk::new(u128::from(seed) + 1),
             config,
             chances,

@@ -141,7 +141,7 @@ impl World {
         };
         let was_closed = connector.is_closed();
         let again = match &step {
-            Step::Sweep => Some(2 * SECOND),
+            Step::Sweep => Some(self.stage.config.sweep_seconds * SECOND),
             Step::Death => Some(20 * SECOND),
             _ => None,
         };
@@ -223,6 +223,7 @@ impl World {
             let said = connector.ledger.apply(Operation::Show(identity), &self.stage.disk);
             let Ok(Says::Shown(record)) = said else { panic!("not shown: {said:?}") };
             self.stage.oracle.shown(identity, record.as_deref());
+            self.stage.oracle.rests(identity, record.as_deref());
         }
         self.stage.oracle.figures.clone()
     }

@@ -1,7 +1,7 @@
 //! What is durable, what leaves, and what becomes of it: a key leaves once in its life.
 
 use kubemq_mcp::idempotency::{
-    Answer as Says, Decision, Ended, Identity, Record, Settled, State, Timestamp, View,
+    Answer as Says, Consent, Decision, Ended, Identity, Record, Settled, State, Timestamp, View,
 };
 
 use super::super::commits::Task;
@@ -48,9 +48,11 @@ impl Oracle {
                     self.settled(claimed, ended, settled);
                 }
                 (Task::Resolve(identity), Says::Governed(Ok(record))) => self.resolved(*identity, record),
-                (Task::Forget { identity, .. }, Says::Governed(Ok(_))) => {
+                (Task::Forget { identity, consent }, Says::Governed(Ok(_))) => {
                     let life = self.last_mut(*identity).expect("what is forgotten was there");
                     assert!(!life.is_open, "what runs is forgotten");
+                    let may = life.settled.is_some() || *consent == Consent::MayRunAgain;
+                    assert!(may, "what may have run is forgotten without consent");
                     life.is_forgotten = true;
                 }
                 _ => {}
@@ -82,6 +84,7 @@ impl Oracle {
                 is_forgotten: false,
                 is_denied: false,
             });
+            self.is_as_it_should(identity, record);
             return;
         }
         assert!(is_alive, "a later attempt of a key that is new");
@@ -91,8 +94,8 @@ impl Oracle {
         life.attempts.push(call);
         life.claims.push(call);
         life.is_open = true;
-        assert_eq!(life.attempts.len(), record.attempt as usize);
         assert!(life.attempts.len() <= attempts_max, "too many attempts");
+        self.is_as_it_should(identity, record);
     }
 
     fn settled(&mut self, claimed: &Record, ended: &Ended, settled: &Settled) {
@@ -136,7 +139,6 @@ impl Oracle {
                         assert!(life.settled.is_none_or(|told| told == executed), "a settle overwrites");
                         let is_late = was_doubted && life.settled.is_none();
                         life.settled = Some(executed);
-                        assert!(says(record, executed), "{record:?}");
                         if is_late {
                             self.figures.count("late replies recorded");
                         }
@@ -144,12 +146,12 @@ impl Oracle {
                     _ => {
                         assert!(life.settled.is_none(), "a doubt overwrites what is definite");
                         life.doubted = true;
-                        assert_eq!(record.state, State::InDoubt);
                         if answered.is_some() {
                             self.figures.count("rejected later");
                         }
                     }
                 }
+                self.is_as_it_should(identity, record);
             }
         }
     }
@@ -161,6 +163,35 @@ impl Oracle {
         assert!(executed || says(record, false));
         life.settled = Some(executed);
         self.figures.count("resolved");
+        self.is_as_it_should(identity, record);
+    }
+
+    /// At the end: what is kept is what should be kept, and everything else is gone.
+    pub fn rests(&self, identity: Identity, record: Option<&Record>) {
+        let life = self.last(identity).filter(|life| self.is_alive(life));
+        assert_eq!(record.is_some(), life.is_some(), "kept too long, or lost: {record:?}");
+        if let Some(record) = record {
+            self.is_as_it_should(identity, record);
+        }
+    }
+
+    /// A record says what has happened in the life of its key, and nothing of it but state and result ever changes.
+    fn is_as_it_should(&self, identity: Identity, record: &Record) {
+        let life = self.last(identity).expect("it was claimed");
+        let last = *life.attempts.last().expect("what is kept was claimed");
+        assert_eq!(call_of(&record.request_id), last, "the request of another attempt");
+        assert_eq!(record.attempt as usize, life.attempts.len());
+        assert_eq!(record.fingerprint, [self.calls[last].errand.command; 32].into());
+        assert_eq!(record.first_seen, life.first_seen);
+        assert_eq!(record.doubt.is_some(), life.doubted);
+        let keep = if life.doubted { self.keep_doubts } else { self.keep };
+        let expires = (!life.is_open).then(|| life.first_seen.plus(keep));
+        assert_eq!(record.expires(), expires, "its time has changed");
+        match &record.state {
+            State::InProgress => assert!(life.is_open, "in progress for ever"),
+            State::InDoubt => assert!(!life.is_open && life.settled.is_none()),
+            State::Settled(settlement) => assert_eq!(Some(settlement.executed), life.settled),
+        }
     }
 
     /// What an operator finds out at the responder; `None` while nobody can know.
