@@ -54,6 +54,8 @@ struct Life {
     settled: Option<bool>,
     is_withdrawn: bool,
     is_forgotten: bool,
+    /// How many calls had come when it was over.
+    over_at: Option<u64>,
     /// Whether somebody was told for good that it did not run.
     is_denied: bool,
 }

@@ -94,6 +94,7 @@ fn what_is_in_doubt_is_never_sent_again() {
 fn resend_in_doubt_with_two_racing_retries_dispatches_one() {
     let mut bench = Bench::new();
     let first = bench.ended("a", timed_out());
+    bench.pass(SECOND);
     let resend = |proposal| Proposal { resend: Resend::InDoubt, ..proposal };
     let (one, two) = (resend(bench.proposal("a")), resend(bench.proposal("a")));
     let claims = [one.clone(), two].map(|proposal| Operation::Claim(Box::new(proposal)));

@@ -88,11 +88,13 @@ fn a_store_that_cannot_be_written_is_not_recovered() {
 fn each_start_is_an_owner_of_its_own() {
     let mut bench = Bench::new();
     let first = run(bench.claim("a"));
-    bench.restart();
-    bench.restart();
-    let third = run(bench.claim("b"));
-    assert_eq!(third.owner.boot, first.owner.boot + 2);
-    assert_eq!(third.owner.instance, first.owner.instance);
+    // The later ones find nothing to doubt, and count all the same.
+    for _ in 0..3 {
+        bench.restart();
+    }
+    let later = run(bench.claim("b"));
+    assert_eq!(later.owner.boot, first.owner.boot + 3);
+    assert_eq!(later.owner.instance, first.owner.instance);
 }
 
 #[test]

@@ -41,6 +41,7 @@ impl Oracle {
 
     /// What a batch says is on the disk, whether or not anybody will hear of it.
     pub fn durable(&mut self, tasks: &[Task], says: &[Says]) {
+        let arrivals = self.arrivals;
         for (task, says) in tasks.iter().zip(says) {
             match (task, says) {
                 (Task::Claim(call), Says::Decision(Decision::Run(record))) => self.claimed(*call, record),
@@ -54,6 +55,7 @@ impl Oracle {
                     let may = life.settled.is_some() || *consent == Consent::MayRunAgain;
                     assert!(may, "what may have run is forgotten without consent");
                     life.is_forgotten = true;
+                    life.over_at = Some(arrivals);
                 }
                 _ => {}
             }
@@ -63,6 +65,7 @@ impl Oracle {
     fn claimed(&mut self, call: CallId, record: &Record) {
         assert_eq!(call_of(&record.request_id), call);
         let (identity, now, attempts_max) = (self.calls[call].identity, self.now, self.attempts_max);
+        let arrivals = self.arrivals;
         let is_alive = self.last(identity).is_some_and(|life| self.is_alive(life));
         if record.attempt == 1 {
             assert!(!is_alive, "a key that is known is let go as a new one");
@@ -72,7 +75,11 @@ impl Oracle {
                 Some(life) if !life.is_withdrawn => self.figures.count("lives after expiry"),
                 _ => {}
             }
-            self.lives.entry(identity).or_default().push(Life {
+            let lives = self.lives.entry(identity).or_default();
+            if let Some(life) = lives.last_mut() {
+                life.over_at = life.over_at.or(Some(arrivals));
+            }
+            lives.push(Life {
                 first_seen: now,
                 takes_care: takes_care(self.calls[call].errand.key),
                 attempts: vec![call],
@@ -82,6 +89,7 @@ impl Oracle {
                 settled: None,
                 is_withdrawn: false,
                 is_forgotten: false,
+                over_at: None,
                 is_denied: false,
             });
             self.is_as_it_should(identity, record);
@@ -101,7 +109,7 @@ impl Oracle {
     fn settled(&mut self, claimed: &Record, ended: &Ended, settled: &Settled) {
         let call = call_of(&claimed.request_id);
         let was_sent = self.calls[call].request != Way::Never;
-        let identity = self.calls[call].identity;
+        let (identity, arrivals) = (self.calls[call].identity, self.arrivals);
         let is_alive = self.last(identity).is_some_and(|life| self.is_alive(life));
         let is_gone = |life: &Life| life.is_withdrawn || life.is_forgotten;
         let own =
@@ -127,6 +135,7 @@ impl Oracle {
                 life.attempts.pop();
                 life.is_open = false;
                 life.is_withdrawn = life.attempts.is_empty();
+                life.over_at = life.is_withdrawn.then_some(arrivals);
                 let what = if life.is_withdrawn { "withdrawals" } else { "withdrawn resends" };
                 self.figures.count(what);
             }

@@ -83,7 +83,9 @@ impl Oracle {
         let (mine, other) = (self.calls[call].errand.command, self.calls[request].errand.command);
         assert_eq!(mine, other, "call {call} is told of another command");
         let is_sent = answer.outcome() != Outcome::NotSent;
+        let arrived = self.calls[call].arrival.expect("who is answered has come").1;
         let life = self.life_of(request);
+        assert!(life.over_at.is_none_or(|over| arrived <= over), "call {call} is told of a life before it");
         if !life.takes_care {
             assert_eq!(request, life.claims[0], "call {call} is not told of the first request");
         }
