@@ -9,6 +9,7 @@ use futures_util::stream;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::commit::{Closed, Done, Task, Work};
+use super::ledger::would_be;
 use super::metrics::{Decided, Metrics};
 use super::verdict::{Claimed, Join, Orphans, Recorded, Told, Verdict, Waiting};
 use super::{Answer, Config, Decision, Ended, Identity, Operation, Record, Settled, settled_ending};
@@ -46,7 +47,8 @@ impl Parts {
 /// Owns the joins, and passes everything else between the doors and the commit thread.
 pub(super) struct IdempotencyActor {
     parts: Parts,
-    joins: HashMap<Identity, Vec<oneshot::Sender<Told>>>,
+    // By the number of the claim as well: a late word on an earlier attempt is not for those who wait for this one.
+    joins: HashMap<(Identity, u64), Vec<oneshot::Sender<Told>>>,
 }
 
 impl IdempotencyActor {
@@ -69,7 +71,7 @@ impl IdempotencyActor {
     }
 
     fn join(&mut self, identity: Identity, record: Box<Record>) -> Verdict {
-        let waiting = self.joins.entry(identity).or_default();
+        let waiting = self.joins.entry((identity, record.fence)).or_default();
         if waiting.len() >= self.parts.joins_per_key_max {
             waiting.retain(|waiter| !waiter.is_closed());
         }
@@ -88,7 +90,8 @@ impl IdempotencyActor {
         ended: Ended,
         settled: Result<Settled, Closed>,
     ) -> (Recorded, Box<Record>) {
-        let identity = claimed.identity();
+        let (identity, fence) = (claimed.identity(), claimed.fence);
+        let is_foreign = settled == Ok(Settled::Foreign);
         let (recorded, record) = match settled {
             Ok(Settled::Recorded(record)) => (Recorded::Yes, record),
             Ok(Settled::Withdrawn) => (Recorded::Yes, claimed),
@@ -101,13 +104,17 @@ impl IdempotencyActor {
                 );
                 (Recorded::No, claimed)
             }
-            Err(_) => (Recorded::No, would_be(claimed, &ended)),
+            Err(_) => (Recorded::No, Box::new(would_be(*claimed, &ended))),
         };
         if recorded == Recorded::No && !matches!(ended, Ended::NotSent) {
             Metrics::get().unrecorded.increment(1);
         }
         let ending = settled_ending(&record, ending);
-        let waiting = self.joins.remove(&identity).unwrap_or_default();
+        let waiting = self.joins.remove(&(identity, fence)).unwrap_or_default();
+        if is_foreign {
+            // It says nothing of their call; they hear that it is in progress.
+            return (recorded, record);
+        }
         for waiter in waiting {
             let told = Told { ending: ending.clone(), record: record.clone(), recorded };
             // Whoever does not wait any more has been answered.
@@ -138,14 +145,6 @@ impl IdempotencyActor {
             }));
         }
     }
-}
-
-/// What the record would say if it could be written.
-fn would_be(mut claimed: Box<Record>, ended: &Ended) -> Box<Record> {
-    if let Ended::Answered(settlement) = ended {
-        claimed.state = super::State::Settled(settlement.clone());
-    }
-    claimed
 }
 
 fn count(verdict: &Verdict) {

@@ -20,6 +20,7 @@ mod tests;
 mod usage;
 
 pub use recovery::{Recovered, RecoveryError};
+pub(super) use settle::would_be;
 pub use usage::Usage;
 
 use std::collections::{BTreeMap, HashMap};

@@ -55,6 +55,15 @@ fn not_sent(record: Record) -> Step {
     Step::Withdrawn(Some(Box::new(Record { attempt: record.attempt - 1, state: State::InDoubt, ..record })))
 }
 
+/// What a record would say if its settle could be written: the rules hold for what cannot be recorded as well.
+pub fn would_be(claimed: Record, ended: &Ended) -> Record {
+    let now = claimed.first_seen;
+    match step(claimed.clone(), ended.clone(), now) {
+        Step::Becomes(record) => *record,
+        _ => claimed,
+    }
+}
+
 impl Ledger {
     pub(super) fn settle(
         &mut self,

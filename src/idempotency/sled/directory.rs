@@ -34,17 +34,27 @@ pub fn make(directory: &Path) -> io::Result<()> {
                     "other users can look into the store; make it private with chmod 700"
                 );
             }
-            return Ok(());
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new().mode(MODE).recursive(true).create(directory)?;
+        }
         Err(error) => return Err(error),
     }
-    let parent = parent(directory);
-    if !parent.exists() {
-        make(&parent)?;
+    sync_ancestors(directory)
+}
+
+/// Makes durable that a directory is there, and those above it. An earlier start may have made any of them and died before
+/// it had synced them.
+fn sync_ancestors(directory: &Path) -> io::Result<()> {
+    sync(&parent(directory))?;
+    for above in parent(directory).ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+        // Whoever may not read it has not made it.
+        match sync(above) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+            synced => synced?,
+        }
     }
-    DirBuilder::new().mode(MODE).create(directory)?;
-    sync(&parent)
+    Ok(())
 }
 
 /// The first file in it that is neither ours from an earlier try nor the file system's.
