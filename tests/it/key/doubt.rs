@@ -172,6 +172,21 @@ async fn a_rejection_of_a_later_attempt_stays_unknown() {
 }
 
 #[tokio::test]
+async fn a_rejection_of_a_later_attempt_stays_unknown_when_it_cannot_be_recorded() {
+    let world = World::new();
+    world.broker.answer(Err(Fault::TimedOut));
+    world.call(resendable("k")).await;
+    let held = world.broker.hold();
+    let second = world.begin(resendable("k"));
+    world.broker.until_seen(2).await;
+    world.store.disk(|store| store.fail_with(Some(StoreError::Broken("no sync".into()))));
+    held.send(Ok(rejected("done already"))).expect("it is asked");
+    let second = within("the second", second).await.expect("no panic");
+    assert_eq!((second.cause(), second.executed(), second.memory.recorded), (Cause::InDoubt, None, false));
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_later_attempt_that_was_not_sent_says_nothing_of_the_first() {
     let world = World::new();
     world.broker.answer(Err(Fault::TimedOut));
