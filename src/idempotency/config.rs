@@ -48,7 +48,7 @@ impl Default for Config {
             records_per_principal_max: 1_000_000,
             records_bytes_max: 1 << 30,
             // Larger values would go to files of their own in sled, which are never synced.
-            record_bytes_max: 16 << 10,
+            record_bytes_max: 12 << 10,
             free_bytes_min: 256 << 20,
             record_keep_seconds: 86_400,
             in_doubt_keep_seconds: 30 * 86_400,

@@ -41,8 +41,8 @@ pub static STORE: Section = Section {
         ),
         Setting::integer(
             "store.record_bytes_max",
-            16_384,
-            12_288..=24_576,
+            12_288,
+            12_288..=14_336,
             "Bytes of one record. Tags of an answer that do not fit are left out, and a replay says so.",
         ),
         Setting::integer(

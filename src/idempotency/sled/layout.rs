@@ -18,7 +18,7 @@ pub const HEAD: &[u8] = b"h";
 
 /// Of one record. Seventeen of them stay below a quarter of a segment; sled puts anything larger into a file of its own,
 /// which it never syncs.
-pub const RECORD_BYTES_LIMIT: usize = 24 << 10;
+pub const RECORD_BYTES_LIMIT: usize = 14 << 10;
 
 const EXPIRY: u8 = b'e';
 const RECORD: u8 = b'r';
