@@ -1,0 +1,110 @@
+//! `stdio --connect` in front of something that answers as no connector should, or not at all.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::Receiver;
+
+use serde_json::{Value, json};
+
+use crate::harness::binary::Binary;
+use crate::harness::event::DEADLINE;
+use crate::harness::nowhere::Nowhere;
+
+/// Takes one request after the other, each on a connection of its own, and answers with these bytes in turn.
+fn answering(answers: Vec<String>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (stream, _) = listener.accept().expect("the agent's end connects");
+            let mut reader = BufReader::new(stream);
+            read_request(&mut reader);
+            let mut stream = reader.into_inner();
+            stream.write_all(answer.as_bytes()).expect("it is read");
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+    });
+    address
+}
+
+fn read_request(reader: &mut impl BufRead) {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a head");
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a number");
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("the whole body");
+}
+
+/// `stdio --connect` with its two ends.
+struct Between {
+    child: Child,
+    input: ChildStdin,
+    output: Receiver<String>,
+}
+
+impl Between {
+    fn in_front_of(address: SocketAddr) -> Self {
+        let url = format!("http://{address}/mcp");
+        let mut child = Binary::command(&["stdio", "--connect", &url], &[])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let (sender, output) = std::sync::mpsc::channel();
+        let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { input: child.stdin.take().expect("it is piped"), child, output }
+    }
+
+    /// Sends a command with this id.
+    fn command(&mut self, id: &Value) {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": "command_send", "arguments": { "channel": "orders", "body": "b" } } });
+        writeln!(self.input, "{call}").expect("it reads");
+    }
+
+    /// The next line.
+    fn line(&self) -> Value {
+        let line = self.output.recv_timeout(DEADLINE).expect("an answer");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Sends a command, and gives the text of the error that answers it.
+    fn refused(&mut self, id: u32) -> String {
+        self.command(&json!(id));
+        let answer = self.line();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer["error"]["message"].as_str().unwrap_or_else(|| panic!("no error in {answer}")).to_owned()
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        // Fails only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn only_a_connection_that_was_never_made_is_told_as_nothing_sent() {
+    let nobody = Nowhere::new();
+    let text = Between::in_front_of(nobody.address).refused(1);
+    assert!(text.contains("no connector answers") && text.contains("kubemq-mcp serve"), "{text}");
+    let half = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{".to_owned();
+    let mut between = Between::in_front_of(answering(vec![String::new(), half]));
+    for id in 1..=2 {
+        let text = between.refused(id);
+        assert!(text.contains("may have taken effect"), "{text}");
+    }
+}
