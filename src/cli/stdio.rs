@@ -3,6 +3,7 @@
 //! One line in is one HTTP exchange, in this process or with the running connector, so there is one path for every
 //! message whatever it came over. Standard output carries MCP only.
 
+mod answer;
 mod envelope;
 mod exchange;
 mod pump;

@@ -44,6 +44,13 @@ fn read_request(reader: &mut impl BufRead) {
     reader.read_exact(&mut body).expect("the whole body");
 }
 
+fn http(status: &str, media: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {media}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
 /// `stdio --connect` with its two ends.
 struct Between {
     child: Child,
@@ -107,4 +114,43 @@ fn only_a_connection_that_was_never_made_is_told_as_nothing_sent() {
         let text = between.refused(id);
         assert!(text.contains("may have taken effect"), "{text}");
     }
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let mut elsewhere =
+        Binary::start(&["serve", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"], &[]);
+    let location = format!("location: {}\r\nconnection: close", elsewhere.word("http://"));
+    let redirect = http("307 Temporary Redirect", "text/plain", "").replace("connection: close", &location);
+    let text = Between::in_front_of(answering(vec![redirect])).refused(1);
+    assert!(text.contains("307") && text.contains("--connect"), "{text}");
+    elsewhere.kill();
+}
+
+#[test]
+fn whatever_comes_back_each_request_gets_one_answer_under_its_id() {
+    let json = "application/json";
+    let events = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n";
+    let mut between = Between::in_front_of(answering(vec![
+        http("404 Not Found", "text/plain", "no such page"),
+        http("502 Bad Gateway", "text/html", "<html>\n<body>down</body></html>"),
+        http("202 Accepted", json, ""),
+        http("200 OK", json, "[1]"),
+        http("200 OK", json, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+        http(
+            "413 Payload Too Large",
+            json,
+            r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"too large"}}"#,
+        ),
+        http("200 OK", "text/event-stream", events),
+    ]));
+    for (id, status) in (10..).zip(["404", "502", "202", "200", "200"]) {
+        let text = between.refused(id);
+        assert!(text.contains(status) && text.contains("may have taken effect"), "{text}");
+    }
+    assert_eq!(between.refused(15), "too large");
+    between.command(&json!(16));
+    assert_eq!(between.line()["method"], "notifications/progress");
+    let last = between.line();
+    assert!(last["id"] == 16 && last["error"]["code"] == -32603, "{last}");
 }

@@ -62,10 +62,24 @@ pub enum ExchangeError {
         "the message was sent and has no answer, {0}: it may have taken effect, look before you send another like it"
     )]
     AnswerLost(String),
+    /// What came is no answer to the message.
+    #[error(
+        "the message was sent and {status} came instead of an answer: it may have taken effect, look before you send \
+         another like it; if it never works, check the address of --connect"
+    )]
+    NotAnswered {
+        /// The HTTP status that came.
+        status: StatusCode,
+    },
 }
 
-/// The answers to one message, each one JSON text without a line break.
-pub type Answers = BoxStream<'static, Result<String, ExchangeError>>;
+/// What came for one message.
+pub struct Answers {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// Each text without a line break. They need not be messages.
+    pub texts: BoxStream<'static, Result<String, ExchangeError>>,
+}
 
 impl Exchange {
     /// With the connector in this process.
@@ -149,24 +163,28 @@ where
     Bodies: futures_util::Stream<Item = Result<Bytes, String>> + Send + 'static,
 {
     let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if status == StatusCode::ACCEPTED {
-        return futures_util::stream::empty().boxed();
-    }
-    if media.starts_with("text/event-stream") {
-        let events = SseStream::from_bytes_stream(body.map_err(std::io::Error::other));
-        return events
+    let texts = if media.starts_with("text/event-stream") {
+        SseStream::from_bytes_stream(body.map_err(std::io::Error::other))
             .map_err(|error| ExchangeError::AnswerLost(error.to_string()))
             .try_filter_map(|event| async move { Ok(event.data.filter(|data| !data.is_empty())) })
             .map_ok(one_line)
-            .boxed();
-    }
-    let whole = async move {
-        let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::AnswerLost)?;
-        let text = String::from_utf8(pieces.concat())
-            .map_err(|error| ExchangeError::AnswerLost(error.to_string()))?;
-        Ok(one_line(text))
+            .boxed()
+    } else {
+        futures_util::stream::once(whole(body))
+            .try_filter(|text| std::future::ready(!text.is_empty()))
+            .boxed()
     };
-    futures_util::stream::once(whole).try_filter(|text| std::future::ready(!text.is_empty())).boxed()
+    Answers { status, texts }
+}
+
+async fn whole<Bodies>(body: Bodies) -> Result<String, ExchangeError>
+where
+    Bodies: futures_util::Stream<Item = Result<Bytes, String>>,
+{
+    let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::AnswerLost)?;
+    let text =
+        String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::AnswerLost(error.to_string()))?;
+    Ok(one_line(text))
 }
 
 /// JSON keeps its meaning when the line breaks between its parts go; those in its texts are escaped already.

@@ -11,8 +11,9 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::{self, Came};
 use super::envelope::{self, Envelope};
-use super::exchange::{Exchange, ExchangeError};
+use super::exchange::{Answers, Exchange, ExchangeError};
 
 /// Longest line, in bytes: the default of `http.body_bytes_max`.
 const LINE_BYTES_MAX: u64 = 4_194_304;
@@ -95,27 +96,61 @@ where
 
 impl Shared {
     async fn serve(&self, id: Option<&Value>, headers: axum::http::HeaderMap, body: Bytes, handshake: bool) {
-        let sent = self.exchange.send(headers, body).await;
-        let told = match sent {
-            Ok(mut answers) => {
-                let mut last = Ok(());
-                while let Some(answer) = answers.next().await {
-                    match answer {
-                        Ok(answer) => {
-                            if handshake {
-                                self.agree(&answer);
-                            }
-                            self.answer(answer).await;
-                        }
-                        Err(error) => last = Err(error),
-                    }
-                }
-                last
-            }
+        let told = match self.exchange.send(headers, body).await {
+            Ok(answers) => self.pass_on(answers, id, handshake).await,
             Err(error) => Err(error),
         };
-        if let (Err(error), Some(id)) = (told, id) {
-            self.fail(&error, id).await;
+        match (told, id) {
+            (Err(error), Some(id)) => self.fail(&error, id).await,
+            (Err(error), None) => tracing::warn!(%error, "a notification was not taken"),
+            (Ok(()), _) => {}
+        }
+    }
+
+    /// Passes on what belongs to the request.
+    ///
+    /// # Errors
+    /// When its answer was not among it.
+    async fn pass_on(
+        &self,
+        mut answers: Answers,
+        id: Option<&Value>,
+        handshake: bool,
+    ) -> Result<(), ExchangeError> {
+        let mut answered = false;
+        let mut last = Ok(());
+        while let Some(text) = answers.texts.next().await {
+            let text = match text {
+                Ok(text) => text,
+                Err(error) => {
+                    last = Err(error);
+                    continue;
+                }
+            };
+            match answer::read(&text, id) {
+                Came::Foreign => {
+                    tracing::warn!(status = %answers.status, "what came is no message for the agent")
+                }
+                Came::Passing => self.answer(text).await,
+                // The first is the answer; the agent could not tell a second from that of another request.
+                Came::Answer | Came::Unnamed(_) if answered => {}
+                Came::Answer => {
+                    answered = true;
+                    if handshake {
+                        self.agree(&text);
+                    }
+                    self.answer(text).await;
+                }
+                Came::Unnamed(error) => {
+                    answered = true;
+                    let named = serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": error });
+                    self.answer(named.to_string()).await;
+                }
+            }
+        }
+        match id {
+            Some(_) if !answered => last.and(Err(ExchangeError::NotAnswered { status: answers.status })),
+            _ => Ok(()),
         }
     }
 
