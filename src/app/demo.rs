@@ -29,7 +29,7 @@ pub async fn responders(
             group: "demo".into(),
             in_flight_max: IN_FLIGHT_MAX,
         };
-        let handler = Arc::new(|asked| std::future::ready(answer(&asked)).boxed());
+        let handler = Arc::new(|asked| std::future::ready(Ok(answer(&asked))).boxed());
         let responder = Responder::start(&config, addresses.to_vec(), subscription, handler)?;
         responder.ready().await;
         responders.push(responder);

@@ -168,6 +168,22 @@ fn the_shell_command_of_a_responder_sees_the_whole_request() {
 }
 
 #[test]
+fn a_shell_command_that_is_killed_leaves_the_outcome_unknown_and_one_that_fails_rejects() {
+    let server = Binary::start(&SERVE, &[]);
+    let (agent, broker) = (Agent::new(&server.word("http://")), server.last_word());
+    let shells =
+        [("killed", "kill -9 $$"), ("killed-below", "sh -c 'kill -9 $$'; exit $?"), ("fails", "exit 3")];
+    let _responders = shells.map(|(channel, shell)| {
+        Binary::launch(&["respond", channel, "--kind", "command", "--exec", shell, "--broker", &broker], &[])
+    });
+    let outcome = |channel: &str| {
+        let arguments = json!({ "channel": channel, "body": "b", "timeout_seconds": 2 });
+        runtime().block_on(agent.call("command_send", arguments)).structured()["outcome"].clone()
+    };
+    assert_eq!(shells.map(|(channel, _)| outcome(channel)), ["unknown", "unknown", "rejected"]);
+}
+
+#[test]
 fn check_says_what_it_found_and_its_status_follows() {
     let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
     let free = [("KUBEMQ_MCP__SERVER__LISTEN", "127.0.0.1:0")];

@@ -74,7 +74,8 @@ async fn a_responder_is_encrypted_like_the_calls() {
         group: String::new(),
         in_flight_max: 1,
     };
-    let handler: Handler = Arc::new(|_| Box::pin(async { Answer { executed: true, ..Answer::default() } }));
+    let handler: Handler =
+        Arc::new(|_| Box::pin(async { Ok(Answer { executed: true, ..Answer::default() }) }));
     let addresses = vec![server.address.into()];
     let responder = Responder::start(&authority.config(), addresses, subscription, handler).unwrap();
     within("the subscription is open", responder.ready()).await;
