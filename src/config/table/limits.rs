@@ -49,7 +49,7 @@ pub static TOOL: Section = Section {
             "tool.gateway_buffer_seconds",
             10,
             1..=60,
-            "How long we wait beyond the timeout of a call. It ends only the wait for a broker that stays silent itself.",
+            "How long we wait beyond the timeout of a call. It ends only the wait for a broker that stays silent itself. A call waits as long for a lost connection at most.",
         ),
         Setting::integer(
             "tool.body_bytes_max",
