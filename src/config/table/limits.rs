@@ -24,7 +24,7 @@ pub static CHANNEL: Section = Section {
             "channel.channels_alive_max",
             20_000,
             1..=1_000_000,
-            "Channels that are kept at one time.",
+            "Channels that are kept at one time. A new one takes the place of the one that has been without work for longest.",
         ),
         Setting::integer(
             "channel.idle_seconds",
