@@ -6,6 +6,7 @@
 mod answer;
 mod envelope;
 mod exchange;
+mod in_flight;
 mod pump;
 
 use std::process::ExitCode;

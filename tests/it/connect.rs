@@ -4,8 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::harness::binary::Binary;
 use crate::harness::event::DEADLINE;
@@ -51,6 +53,23 @@ fn http(status: &str, media: &str, body: &str) -> String {
     )
 }
 
+/// `stdio --connect` in front of this address.
+fn start(address: SocketAddr) -> Child {
+    Binary::command(&["stdio", "--connect", &format!("http://{address}/mcp")], &[])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs")
+}
+
+/// A command with this id.
+fn command(id: &Value) -> String {
+    let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": "command_send", "arguments": { "channel": "orders", "body": "b" } } });
+    format!("{call}\n")
+}
+
 /// `stdio --connect` with its two ends.
 struct Between {
     child: Child,
@@ -60,13 +79,7 @@ struct Between {
 
 impl Between {
     fn in_front_of(address: SocketAddr) -> Self {
-        let url = format!("http://{address}/mcp");
-        let mut child = Binary::command(&["stdio", "--connect", &url], &[])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it runs");
+        let mut child = start(address);
         let (sender, output) = std::sync::mpsc::channel();
         let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
@@ -75,9 +88,7 @@ impl Between {
 
     /// Sends a command with this id.
     fn command(&mut self, id: &Value) {
-        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
-            "name": "command_send", "arguments": { "channel": "orders", "body": "b" } } });
-        writeln!(self.input, "{call}").expect("it reads");
+        self.input.write_all(command(id).as_bytes()).expect("it reads");
     }
 
     /// The next line.
@@ -153,4 +164,20 @@ fn whatever_comes_back_each_request_gets_one_answer_under_its_id() {
     assert_eq!(between.line()["method"], "notifications/progress");
     let last = between.line();
     assert!(last["id"] == 16 && last["error"]["code"] == -32603, "{last}");
+}
+
+#[test]
+fn an_agent_that_takes_no_answers_gets_no_more_done() {
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let address = answering(vec![http("200 OK", "application/json", result)]);
+    let mut child = start(address);
+    drop(child.stdout.take());
+    // It stays open, so only the output can end the program.
+    let mut input = child.stdin.take().expect("it is piped");
+    input.write_all(command(&json!(1)).as_bytes()).expect("it reads");
+    let started = Instant::now();
+    while child.try_wait().expect("a child of ours").is_none() {
+        assert!(started.elapsed() < DEADLINE, "it goes on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
