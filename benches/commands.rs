@@ -52,7 +52,7 @@ async fn run() {
         in_flight_max: IN_FLIGHT_MAX,
     };
     let yes = Answer { executed: true, ..Answer::default() };
-    let handler = Arc::new(move |_| std::future::ready(yes.clone()).boxed());
+    let handler = Arc::new(move |_| std::future::ready(Ok(yes.clone())).boxed());
     let responder =
         Responder::start(broker, addresses.to_vec(), subscription, handler).expect("a valid configuration");
     responder.ready().await;

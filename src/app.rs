@@ -97,7 +97,8 @@ impl App {
             path => Some(AdminToken::load(path.as_ref())?),
         };
         let (embedded, addresses) = reach(&config).await?;
-        let broker = KubemqBroker::connect(&config.broker, addresses.clone()).await?;
+        let gateway_buffer = Duration::from_secs(config.tool.gateway_buffer_seconds);
+        let broker = KubemqBroker::connect(&config.broker, addresses.clone(), gateway_buffer).await?;
 
         let store = store::open(&config.store).await?;
         let seats = Seats::new(&config.channel);
@@ -105,7 +106,7 @@ impl App {
             seats: seats.clone(),
             channel: config.channel.clone(),
             broker: broker.clone(),
-            gateway_buffer: Duration::from_secs(config.tool.gateway_buffer_seconds),
+            gateway_buffer,
             idempotency: store.clone(),
             mailbox_messages_max: config.server.mailbox_messages_max,
         };

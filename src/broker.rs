@@ -32,7 +32,7 @@ pub use self::config::{Config, Place};
 pub use self::error::ConfigError;
 pub use self::gate::LinkState;
 pub use self::kubemq::KubemqBroker;
-pub use self::responder::{Answer, Asked, Handler, IN_FLIGHT_MAX, Responder, Subscription};
+pub use self::responder::{Answer, Asked, Handler, IN_FLIGHT_MAX, Responder, Subscription, Unfinished};
 pub use self::secret::Secret;
 pub use self::tls::install_crypto_provider;
 use crate::domain::{Cause, Reply, Request};

@@ -8,6 +8,7 @@ mod error;
 mod handle;
 mod metrics;
 mod pending;
+mod places;
 mod registry;
 
 pub use config::Config;

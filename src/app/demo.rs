@@ -1,6 +1,7 @@
 //! The two responders of `--demo`: they answer the published examples.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
@@ -14,7 +15,11 @@ const QUERIES: &str = "example-queries";
 /// The payload that the published example shows.
 const QUERY_ANSWER: &str = r#"{"data":"query response payload from subscriber"}"#;
 
-/// Starts both and waits until they are subscribed.
+/// How long the start waits for the two to be subscribed. A broker that is down must not hold it up: they subscribe as
+/// soon as it is found.
+const READY_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Starts both, and gives them some time to subscribe.
 pub async fn responders(
     config: &broker::Config,
     addresses: &[Address],
@@ -29,10 +34,13 @@ pub async fn responders(
             group: "demo".into(),
             in_flight_max: IN_FLIGHT_MAX,
         };
-        let handler = Arc::new(|asked| std::future::ready(answer(&asked)).boxed());
+        let handler = Arc::new(|asked| std::future::ready(Ok(answer(&asked))).boxed());
         let responder = Responder::start(&config, addresses.to_vec(), subscription, handler)?;
-        responder.ready().await;
         responders.push(responder);
+    }
+    let all_ready = futures_util::future::join_all(responders.iter().map(Responder::ready));
+    if tokio::time::timeout(READY_PATIENCE, all_ready).await.is_err() {
+        tracing::warn!("the responders of the demo are not subscribed yet, the broker is not there");
     }
     Ok(responders)
 }

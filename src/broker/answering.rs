@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use kubemq::proto::kubemq as proto;
 
 use super::endpoint::Stub;
-use super::responder::{Answer, Asked, Handler};
+use super::responder::{Answer, Asked, Handler, Unfinished};
 use crate::clock;
 use crate::domain::{Kind, Tags};
 
@@ -23,16 +23,23 @@ pub(super) struct Answering {
 }
 
 impl Answering {
-    /// Answers one request, whatever its handler does.
+    /// Runs the handler for one request and answers it, unless that could only be untrue.
     pub(super) async fn answer(&self, request: proto::Request) {
         let (request_id, reply_channel) = (request.request_id.clone(), request.reply_channel.clone());
         let asked = self.asked(request);
         // Inside the block, so that a panic before the handler's first await is caught as well.
         let handled = AssertUnwindSafe(async { (self.handler)(asked).await }).catch_unwind().await;
-        let answer = handled.unwrap_or_else(|_| Answer {
-            error: "the responder failed while it handled the request".into(),
-            ..Answer::default()
-        });
+        let answer = match (
+            handled.unwrap_or_else(|_| Err(Unfinished("a bug, see its log".into()))),
+            self.kind,
+        ) {
+            (Ok(answer), _) => answer,
+            (Err(unfinished), Kind::Query) => Answer { error: unfinished.to_string(), ..Answer::default() },
+            (Err(unfinished), Kind::Command) => {
+                tracing::error!(request_id, error = %unfinished, "command left without an answer, its effect is unknown");
+                return;
+            }
+        };
         let response = self.response(answer, request_id.clone(), reply_channel);
         let mut stub = self.stub.clone();
         let sent = tokio::time::timeout(ACCEPT_PATIENCE, stub.send_response(response)).await;

@@ -25,6 +25,7 @@ use crate::domain::{Reply, Request};
 pub struct KubemqBroker {
     gate: Arc<Gate>,
     attempts_max: usize,
+    gate_patience: Duration,
     ping_patience: Duration,
     stop: CancellationToken,
     health: Mutex<Option<JoinHandle<()>>>,
@@ -34,11 +35,17 @@ impl KubemqBroker {
     /// Prepares the connection to the first of these addresses that answers, and starts to look for it. The broker may
     /// be down.
     ///
-    /// `config.address` is not read: the caller has resolved it, `embedded` included.
+    /// `config.address` is not read: the caller has resolved it, `embedded` included. `gate_patience` is how long a call
+    /// may wait for a connection, and at most what its caller adds to the timeout of the call: more would be taken from
+    /// the responder's time.
     ///
     /// # Errors
     /// Names the option that is wrong, or the file that cannot be used.
-    pub async fn connect(config: &Config, addresses: Vec<Address>) -> Result<Arc<Self>, ConfigError> {
+    pub async fn connect(
+        config: &Config,
+        addresses: Vec<Address>,
+        gate_patience: Duration,
+    ) -> Result<Arc<Self>, ConfigError> {
         config.check()?;
         if addresses.is_empty() {
             return Err(ConfigError::NoAddress);
@@ -52,7 +59,7 @@ impl KubemqBroker {
         let stop = CancellationToken::new();
         let health = Mutex::new(Some(tokio::spawn(health.run(stop.clone()))));
         let ping_patience = config.connect_patience() + config.ping_patience();
-        Ok(Arc::new(Self { gate, attempts_max, ping_patience, stop, health }))
+        Ok(Arc::new(Self { gate, attempts_max, gate_patience, ping_patience, stop, health }))
     }
 
     /// Follows whether the broker is there.
@@ -84,7 +91,8 @@ impl Drop for KubemqBroker {
 
 impl Broker for KubemqBroker {
     fn ask(&self, request: Request) -> BoxFuture<'static, Result<Reply, Fault>> {
-        Box::pin(ask(Arc::clone(&self.gate), request, self.attempts_max))
+        let patience = self.gate_patience.min(request.timeout.duration());
+        Box::pin(ask(Arc::clone(&self.gate), request, self.attempts_max, patience))
     }
 
     fn ping(&self) -> BoxFuture<'static, Result<BrokerInfo, Fault>> {
@@ -96,14 +104,19 @@ impl Broker for KubemqBroker {
     }
 }
 
-async fn ask(gate: Arc<Gate>, mut request: Request, attempts_max: usize) -> Result<Reply, Fault> {
+async fn ask(
+    gate: Arc<Gate>,
+    mut request: Request,
+    attempts_max: usize,
+    gate_patience: Duration,
+) -> Result<Reply, Fault> {
     let mut attempts_left = attempts_max;
-    // The gate has as long as the responder would have had. The asker's own deadline is later, so that a call which
-    // ends here can say that it was not sent.
-    let gate_closes = Instant::now() + request.timeout.duration();
+    // The asker's own deadline is later, so that a call which ends here can say that it was not sent, and one that goes
+    // on leaves its responder the whole timeout.
+    let gate_closes = Instant::now() + gate_patience;
     loop {
         let route = timeout_at(gate_closes, gate.pass()).await.unwrap_or_else(|_| {
-            Err(Fault::Unavailable("no address has answered within the timeout of the call".into()))
+            Err(Fault::Unavailable("no address has answered in time for the call".into()))
         })?;
         attempts_left -= 1;
         // A copy only where there is another address to send it to.
@@ -117,7 +130,7 @@ async fn ask(gate: Arc<Gate>, mut request: Request, attempts_max: usize) -> Resu
         };
         gate.report(&route, &fault);
         match (fault, spare) {
-            (Fault::Unavailable(_), Some(spare)) => request = spare,
+            (Fault::Unavailable(_), Some(spare)) if Instant::now() < gate_closes => request = spare,
             (fault, _) => return Err(fault),
         }
     }

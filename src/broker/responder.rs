@@ -71,8 +71,16 @@ pub struct Answer {
     pub tags: Tags,
 }
 
-/// Runs once for each request, many at a time. A panic is answered as not executed.
-pub type Handler = Arc<dyn Fn(Asked) -> BoxFuture<'static, Answer> + Send + Sync>;
+/// The handler has begun and nobody knows how far it came.
+///
+/// A command is not answered then, so that its asker hears that the outcome is unknown: an answer could only say that it
+/// was not executed. A query, which has no effect, is answered with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the responder failed while it handled the request: {0}")]
+pub struct Unfinished(pub String);
+
+/// Runs once for each request, many at a time. A panic counts as [`Unfinished`].
+pub type Handler = Arc<dyn Fn(Asked) -> BoxFuture<'static, Result<Answer, Unfinished>> + Send + Sync>;
 
 /// A subscription that comes back after every loss of the broker, until it is stopped or dropped.
 pub struct Responder {

@@ -12,6 +12,8 @@ pub struct Metrics {
     pub alive: Gauge,
     /// Replies that carried another request's id.
     pub replies_mismatched: Counter,
+    /// Channels without work that left before their time, for others.
+    pub displaced: Counter,
     /// Channel actors that died; each is rebuilt by the next call.
     pub died: Counter,
 }
@@ -21,6 +23,10 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     describe_gauge!("kubemq_mcp_channels_alive", "Channels that have an actor at this time.");
     describe_counter!("kubemq_mcp_replies_mismatched_total", "Replies that carried another request's id.");
     describe_counter!(
+        "kubemq_mcp_channels_displaced_total",
+        "Channels without work that left before their time, since channel.channels_alive_max was reached."
+    );
+    describe_counter!(
         "kubemq_mcp_channels_died_total",
         "Channel actors that died; the next call rebuilds one."
     );
@@ -28,6 +34,7 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         pending: gauge!("kubemq_mcp_requests_pending"),
         alive: gauge!("kubemq_mcp_channels_alive"),
         replies_mismatched: counter!("kubemq_mcp_replies_mismatched_total"),
+        displaced: counter!("kubemq_mcp_channels_displaced_total"),
         died: counter!("kubemq_mcp_channels_died_total"),
     }
 });

@@ -1,9 +1,10 @@
 //! From the name of a channel to its actor. One registry per shard, shared with the actors that stand in it.
 //!
-//! An actor gives its place back by itself when it leaves or dies, so the registry never holds more than is alive.
+//! An actor gives its place back by itself when it leaves or dies, so the registry never holds more than is alive. When
+//! no place is free, the actor of this shard that has been without work for longest has to leave for a new one, so that
+//! names nobody listens on cannot keep others out.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +13,10 @@ use std::time::Duration;
 use actix::Actor;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::actor::ChannelActor;
+use super::actor::{ChannelActor, Close};
 use super::handle::OwnSeats;
 use super::metrics::Metrics;
+use super::places::Places;
 use super::{Config, Handle, ReserveError};
 use crate::broker::SharedBroker;
 use crate::domain::{Channel, Kind};
@@ -102,7 +104,14 @@ impl Seats {
 }
 
 type Name = (Kind, Channel);
-type Table = Rc<RefCell<HashMap<Name, (u64, Handle)>>>;
+type Table = Rc<RefCell<Places<Name, Place>>>;
+
+/// Who stands in a place, and the room that is counted for it.
+struct Place {
+    generation: u64,
+    handle: Handle,
+    permit: OwnedSemaphorePermit,
+}
 
 /// The channels of one shard.
 pub struct Registry {
@@ -117,7 +126,14 @@ pub struct Registry {
 impl Registry {
     /// An empty registry whose actors ask `broker`.
     pub fn new(seats: Seats, config: Config, broker: SharedBroker, gateway_buffer: Duration) -> Self {
-        Self { table: Table::default(), seats, config, broker, gateway_buffer, generation: 0 }
+        Self {
+            table: Rc::new(RefCell::new(Places::new())),
+            seats,
+            config,
+            broker,
+            gateway_buffer,
+            generation: 0,
+        }
     }
 
     /// The actor of a channel, started on this thread when there is none or the last one has died.
@@ -126,14 +142,14 @@ impl Registry {
     /// When there is no room for another channel.
     pub fn handle(&mut self, kind: Kind, channel: &Channel) -> Result<Handle, ReserveError> {
         let name = (kind, channel.clone());
-        if let Some((_, handle)) = self.table.borrow().get(&name)
-            && handle.is_alive()
+        if let Some(place) = self.table.borrow_mut().used(&name)
+            && place.handle.is_alive()
         {
-            return Ok(handle.clone());
+            return Ok(place.handle.clone());
         }
-        let permit = self.seats.take_channel()?;
+        let permit = self.seats.take_channel().or_else(|full| self.take_over().ok_or(full))?;
         self.generation += 1;
-        let seat = Seat::new(&self.table, name.clone(), self.generation, permit);
+        let seat = Seat::new(&self.table, name.clone(), self.generation);
         let own_seats = OwnSeats::new(self.config.requests_pending_per_channel_max);
         let address = ChannelActor::new(
             kind,
@@ -146,13 +162,24 @@ impl Registry {
         )
         .start();
         let handle = Handle { channel: channel.clone(), address, own_seats, seats: self.seats.clone() };
-        self.table.borrow_mut().insert(name, (self.generation, handle.clone()));
+        let place = Place { generation: self.generation, handle: handle.clone(), permit };
+        self.table.borrow_mut().insert(name, place);
         Ok(handle)
+    }
+
+    /// Has the actor leave that has been without work for longest, and gives its room.
+    fn take_over(&mut self) -> Option<OwnedSemaphorePermit> {
+        // Whoever has no ticket out has nothing in flight, and gets no more: its place is gone, and with it its name.
+        let idle = self.table.borrow_mut().take_idle(|place| place.handle.own_seats.all_free())?;
+        Metrics::get().displaced.increment(1);
+        // It fails only on an actor that is dead.
+        let _ = idle.handle.address.try_send(Close);
+        Some(idle.permit)
     }
 
     /// Every actor that is alive on this shard.
     pub fn handles(&self) -> Vec<Handle> {
-        self.table.borrow().values().map(|(_, handle)| handle.clone()).collect()
+        self.table.borrow().items().map(|place| place.handle.clone()).collect()
     }
 }
 
@@ -162,7 +189,6 @@ pub(super) struct Seat {
     name: Name,
     generation: u64,
     leaving: Leaving,
-    _permit: OwnedSemaphorePermit,
 }
 
 /// How an actor ends.
@@ -173,9 +199,9 @@ enum Leaving {
 }
 
 impl Seat {
-    fn new(table: &Table, name: Name, generation: u64, permit: OwnedSemaphorePermit) -> Self {
+    fn new(table: &Table, name: Name, generation: u64) -> Self {
         Metrics::get().alive.increment(1);
-        Self { table: Rc::clone(table), name, generation, leaving: Leaving::ByDeath, _permit: permit }
+        Self { table: Rc::clone(table), name, generation, leaving: Leaving::ByDeath }
     }
 
     /// Says that the actor leaves by its own will: whoever does not say so has died.
@@ -193,7 +219,7 @@ impl Drop for Seat {
         }
         // A successor may stand there already; and a panic may have come while the table was in use.
         let Ok(mut table) = self.table.try_borrow_mut() else { return };
-        if table.get(&self.name).is_some_and(|(generation, _)| *generation == self.generation) {
+        if table.get(&self.name).is_some_and(|place| place.generation == self.generation) {
             table.remove(&self.name);
         }
     }

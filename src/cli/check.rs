@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use tokio::net::TcpListener;
@@ -81,7 +82,7 @@ async fn free(name: &str, address: SocketAddr) -> std::io::Result<bool> {
 
 async fn reach(config: &Config, address: Address) -> anyhow::Result<bool> {
     let text = address.to_string();
-    let broker = KubemqBroker::connect(&config.broker, vec![address]).await?;
+    let broker = KubemqBroker::connect(&config.broker, vec![address], Duration::ZERO).await?;
     let found = broker.ping().await;
     broker.stop().await;
     let well = found.is_ok();

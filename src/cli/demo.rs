@@ -71,7 +71,7 @@ fn rejecting(app: &App) -> anyhow::Result<Responder> {
         in_flight_max: IN_FLIGHT_MAX,
     };
     let no = Answer { executed: false, error: "out of stock".into(), ..Answer::default() };
-    let handler = Arc::new(move |_| std::future::ready(no.clone()).boxed());
+    let handler = Arc::new(move |_| std::future::ready(Ok(no.clone())).boxed());
     Ok(Responder::start(config, addresses.to_vec(), subscription, handler)?)
 }
 

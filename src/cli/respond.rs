@@ -1,5 +1,6 @@
 //! `kubemq-mcp respond`: a responder for people. It answers every request of a channel in one way.
 
+use std::ops::RangeInclusive;
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +8,15 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use super::signal::Signals;
 use super::{Common, say};
-use crate::broker::{Address, Answer, Asked, Handler, Place, Responder, Subscription};
+use crate::broker::{Address, Answer, Asked, Handler, Place, Responder, Subscription, Unfinished};
 use crate::domain::{Channel, Kind};
+
+/// The statuses with which a shell says that a signal killed what it ran: 128 and the number of the signal.
+const KILLED: RangeInclusive<i32> = 129..=192;
 
 /// Options of `respond`.
 #[derive(Debug, Parser)]
@@ -53,8 +57,8 @@ struct Way {
     /// Answer with the request's own body, metadata and tags.
     #[arg(long)]
     echo: bool,
-    /// Run this shell command: the body comes on its standard input, its output is the answer, a failure rejects. It
-    /// sees `KUBEMQ_REQUEST_ID`, `KUBEMQ_CHANNEL`, `KUBEMQ_METADATA` and `KUBEMQ_TAGS`, a JSON object.
+    /// Run this shell command: the body comes on its standard input, its output is the answer, a failure rejects, and
+    /// killed by a signal it leaves a command without an answer. It sees `KUBEMQ_REQUEST_ID`, `KUBEMQ_CHANNEL`, `KUBEMQ_METADATA` and `KUBEMQ_TAGS`, a JSON object.
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
     /// Reject every request with this text.
@@ -109,29 +113,32 @@ fn handler(way: Way, delay: Option<Duration>) -> Handler {
     })
 }
 
-async fn answer(way: &Way, asked: Asked) -> Answer {
+async fn answer(way: &Way, asked: Asked) -> Result<Answer, Unfinished> {
     if let Some(text) = &way.reject {
-        return Answer { executed: false, error: text.clone(), ..Answer::default() };
+        return Ok(rejection(text.clone()));
     }
     match &way.exec {
-        Some(command) => run_command(command, asked).await.unwrap_or_else(|error| Answer {
-            executed: false,
-            error: format!("cannot run the command: {error}"),
-            ..Answer::default()
-        }),
-        None => Answer {
+        Some(command) => match spawn(command, &asked) {
+            Ok(child) => result_of(child, &asked.body).await,
+            Err(error) => Ok(rejection(format!("cannot run the command: {error}"))),
+        },
+        None => Ok(Answer {
             executed: true,
             error: String::new(),
             body: asked.body,
             metadata: asked.metadata,
             tags: asked.tags,
-        },
+        }),
     }
 }
 
-async fn run_command(command: &str, asked: Asked) -> std::io::Result<Answer> {
+fn rejection(error: String) -> Answer {
+    Answer { executed: false, error, ..Answer::default() }
+}
+
+fn spawn(command: &str, asked: &Asked) -> std::io::Result<Child> {
     let tags = serde_json::to_string(&asked.tags)?;
-    let mut child = Command::new("sh")
+    Command::new("sh")
         .args(["-c", command])
         .env("KUBEMQ_CHANNEL", &asked.channel)
         .env("KUBEMQ_METADATA", &asked.metadata)
@@ -141,22 +148,27 @@ async fn run_command(command: &str, asked: Asked) -> std::io::Result<Answer> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
-        .spawn()?;
+        .spawn()
+}
+
+/// What a shell command that runs makes of the request. Only an end of its own choice is an answer.
+async fn result_of(mut child: Child, body: &[u8]) -> Result<Answer, Unfinished> {
     let input = child.stdin.take();
     let feed = async {
         if let Some(mut input) = input {
             // A command that does not read its input is no failure.
-            let _ = input.write_all(&asked.body).await;
+            let _ = input.write_all(body).await;
         }
     };
     let ((), output) = tokio::join!(feed, child.wait_with_output());
-    let output = output?;
-    let error = match output.status.success() {
-        true => String::new(),
-        false => {
-            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            if told.is_empty() { format!("the command ended with {}", output.status) } else { told }
-        }
-    };
-    Ok(Answer { executed: output.status.success(), error, body: output.stdout, ..Answer::default() })
+    let output = output.map_err(|error| Unfinished(error.to_string()))?;
+    if output.status.success() {
+        return Ok(Answer { executed: true, body: output.stdout, ..Answer::default() });
+    }
+    if output.status.code().is_none_or(|code| KILLED.contains(&code)) {
+        return Err(Unfinished(format!("the command was killed, {}", output.status)));
+    }
+    let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let error = if told.is_empty() { format!("the command ended with {}", output.status) } else { told };
+    Ok(Answer { body: output.stdout, ..rejection(error) })
 }

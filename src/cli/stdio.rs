@@ -3,8 +3,10 @@
 //! One line in is one HTTP exchange, in this process or with the running connector, so there is one path for every
 //! message whatever it came over. Standard output carries MCP only.
 
+mod answer;
 mod envelope;
 mod exchange;
+mod in_flight;
 mod pump;
 
 use std::process::ExitCode;

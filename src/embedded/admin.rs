@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use kubemq::proto::kubemq::{Request, Response};
 use regex::{Regex, RegexBuilder};
 
-use super::directory::{ChannelType, Directory, UnixMilliseconds};
+use super::directory::{ChannelType, Directory, UnixMilliseconds, Unlisted};
 use super::listing;
 use super::validation::{self, Kind};
 
@@ -32,8 +32,8 @@ enum Failure {
     Name(#[from] super::fault::Fault),
     #[error("channel `{name}` of type `{channel_type}` not found")]
     Missing { name: String, channel_type: String },
-    #[error("too many channels")]
-    Full,
+    #[error(transparent)]
+    Unlisted(#[from] Unlisted),
     #[error("invalid channel search, {0}")]
     Search(#[from] regex::Error),
 }
@@ -97,7 +97,7 @@ fn create(
     now: UnixMilliseconds,
 ) -> Result<Vec<u8>, Failure> {
     validation::channel_name(name)?;
-    directory.touch(channel_type, name, now).map_err(|_| Failure::Full)?;
+    directory.touch(channel_type, name, now)?;
     Ok(Vec::new())
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubemq::proto::kubemq::Request;
+use prost::Message;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -20,7 +21,8 @@ use super::hub::Hub;
 /// How many requests wait in front of one inbox; the limit of the NATS client inside the real broker.
 const BACKLOG_MAX: usize = 65_536;
 
-/// How many bytes wait in front of one inbox; of the same origin, so a single request above it never arrives.
+/// How many bytes wait in front of one inbox; of the same origin, so a single request above it never arrives. All of a
+/// request counts, since a caller may put anything anywhere.
 const BACKLOG_BYTES_MAX: usize = 64 << 20;
 
 /// How long the first of the backlog waits for room in the inbox.
@@ -57,7 +59,7 @@ impl Hub {
     /// Puts a copy into a subscriber's backlog. Never waits.
     pub fn deliver(&self, outlet: &Outlet, request: Request) {
         self.counters.deliveries.increment();
-        let bytes = u32::try_from(request.metadata.len() + request.body.len()).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(request.encoded_len()).unwrap_or(u32::MAX);
         let Ok(share) = Arc::clone(&outlet.bytes_free).try_acquire_many_owned(bytes) else {
             return self.drop_delivery(&request);
         };
@@ -161,12 +163,28 @@ mod tests {
     #[test]
     fn a_backlog_takes_so_many_bytes() {
         let (hub, (outlet, mut backlog)) = (hub(), backlog());
+        let half = BACKLOG_BYTES_MAX / 2;
         hub.deliver(&outlet, request(0, BACKLOG_BYTES_MAX + 1));
-        hub.deliver(&outlet, request(1, BACKLOG_BYTES_MAX - 1));
-        hub.deliver(&outlet, request(2, 2));
+        hub.deliver(&outlet, request(1, half));
+        hub.deliver(&outlet, request(2, half));
         assert_eq!(hub.figures().deliveries_dropped_total, 2);
         drop(backlog.queue.try_recv());
-        hub.deliver(&outlet, request(3, 2));
+        hub.deliver(&outlet, request(3, half));
         assert_eq!(hub.figures().deliveries_dropped_total, 2);
+    }
+
+    #[test]
+    fn every_part_of_a_request_counts() {
+        let (hub, (outlet, _backlog)) = (hub(), backlog());
+        let large = || "x".repeat(BACKLOG_BYTES_MAX);
+        for request in [
+            Request { channel: large(), ..Request::default() },
+            Request { tags: [("k".into(), large())].into(), ..Request::default() },
+            Request { span: large().into(), ..Request::default() },
+            Request { client_id: large(), ..Request::default() },
+        ] {
+            hub.deliver(&outlet, request);
+        }
+        assert_eq!(hub.figures().deliveries_dropped_total, 4);
     }
 }

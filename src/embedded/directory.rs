@@ -81,9 +81,19 @@ pub struct Record {
     pub outgoing: Traffic,
 }
 
-/// No more channels fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+/// Longest name that is listed, in bytes: the longest that our own side takes. A longer one works, but is kept by nobody.
+const NAME_BYTES_MAX: usize = 256;
+
+/// Why a new channel is not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unlisted {
+    /// No more channels fit.
+    #[error("too many channels")]
+    Full,
+    /// Its name is too long.
+    #[error("the name is longer than {NAME_BYTES_MAX} bytes")]
+    NameTooLong,
+}
 
 /// The known channels.
 #[derive(Debug)]
@@ -102,17 +112,20 @@ impl Directory {
     /// The record of a channel, made now if it is new.
     ///
     /// # Errors
-    /// It is new, and no more channels fit.
+    /// It is new, and does not fit.
     pub fn touch(
         &mut self,
         channel_type: ChannelType,
         name: &str,
         now: UnixMilliseconds,
-    ) -> Result<&mut Record, Full> {
+    ) -> Result<&mut Record, Unlisted> {
         let channels = self.channels.entry(channel_type).or_default();
         if !channels.contains_key(name) {
+            if name.len() > NAME_BYTES_MAX {
+                return Err(Unlisted::NameTooLong);
+            }
             if self.len >= self.len_max {
-                return Err(Full);
+                return Err(Unlisted::Full);
             }
             self.len += 1;
         }
@@ -158,5 +171,16 @@ mod tests {
         assert!(directory.forget(ChannelType::Commands, "a"));
         assert!(!directory.forget(ChannelType::Commands, "a"));
         assert!(directory.touch(ChannelType::Queries, "a", UnixMilliseconds(4)).is_ok());
+    }
+
+    #[test]
+    fn a_name_of_any_length_takes_no_more_than_a_listed_one() {
+        let mut directory = Directory::new(2);
+        let mut touch = |length: usize| {
+            directory.touch(ChannelType::Queries, &"x".repeat(length), UnixMilliseconds(1)).map(drop)
+        };
+        assert_eq!(touch(NAME_BYTES_MAX + 1), Err(Unlisted::NameTooLong));
+        assert_eq!(touch(NAME_BYTES_MAX), Ok(()));
+        assert_eq!(directory.len(), 1);
     }
 }

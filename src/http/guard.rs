@@ -26,7 +26,26 @@ struct Host {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Origin {
     scheme: String,
-    host: Host,
+    name: String,
+    port: Port,
+}
+
+/// The port of an origin. `http://localhost` is port 80 and no other: whoever may serve a page on another port of that
+/// host is somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Port {
+    /// `:*` of an entry.
+    Any,
+    /// The one that is named, or else that of the scheme; `None` where the scheme has none.
+    Exactly(Option<u16>),
+}
+
+impl Origin {
+    fn admits(&self, came: &Self) -> bool {
+        self.scheme == came.scheme
+            && self.name == came.name
+            && (self.port == Port::Any || self.port == came.port)
+    }
 }
 
 impl Guard {
@@ -40,8 +59,7 @@ impl Guard {
             host
         });
         let origins = allowed_origins.iter().filter_map(|text| {
-            // `:*` is any port, which is how a list entry without a port reads.
-            let origin = origin(text.strip_suffix(":*").unwrap_or(text));
+            let origin = allowed_origin(text);
             origin.is_none().then(|| note(text, "http.allowed_origins"));
             origin
         });
@@ -64,11 +82,8 @@ impl Guard {
             return refuse(StatusCode::FORBIDDEN, "this Host is not served; add it to http.allowed_hosts");
         }
         let Some(text) = origin_header else { return Ok(()) };
-        let allowed = origin(text).is_some_and(|came| {
-            self.origins
-                .iter()
-                .any(|allowed| allowed.scheme == came.scheme && fits(&allowed.host, &came.host))
-        });
+        let allowed =
+            origin(text).is_some_and(|came| self.origins.iter().any(|allowed| allowed.admits(&came)));
         if allowed {
             Ok(())
         } else {
@@ -90,15 +105,20 @@ fn host(text: &str) -> Option<Host> {
     Some(Host { name: authority.host().to_ascii_lowercase(), port: authority.port_u16() })
 }
 
+fn allowed_origin(text: &str) -> Option<Origin> {
+    match text.strip_suffix(":*") {
+        Some(portless) => origin(portless).map(|origin| Origin { port: Port::Any, ..origin }),
+        None => origin(text),
+    }
+}
+
 fn origin(text: &str) -> Option<Origin> {
     let uri: Uri = text.trim().parse().ok()?;
     let scheme = uri.scheme_str()?.to_ascii_lowercase();
-    let mut host = host(uri.authority()?.as_str())?;
-    // A browser leaves the default port out; an entry that names it means the same.
-    if host.port == default_port(&scheme) {
-        host.port = None;
-    }
-    Some(Origin { scheme, host })
+    let host = host(uri.authority()?.as_str())?;
+    // A browser leaves the default port out.
+    let port = Port::Exactly(host.port.or_else(|| default_port(&scheme)));
+    Some(Origin { scheme, name: host.name, port })
 }
 
 fn default_port(scheme: &str) -> Option<u16> {
@@ -169,8 +189,29 @@ mod tests {
         assert_eq!(origin("http://localhost:3000"), 200);
         assert_eq!(origin("http://localhost"), 200);
         assert_eq!(origin("https://app.example:443"), 200);
+        for other_port in ["https://app.example:8443", "https://app.example:80", "http://app.example:443"] {
+            assert_eq!(origin(other_port), 403, "{other_port}");
+        }
         for wrong in ["http://evil.example", "https://localhost:3000", "null", "", "localhost", "file://"] {
             assert_eq!(origin(wrong), 403, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_entry_without_a_port_is_the_port_of_its_scheme() {
+        let entries = ["http://page.example", "http://page.example:81", "https://page.example:443"];
+        let guard = Guard::new(&["*".into()], &entries.map(String::from));
+        let allowed = |origin| guard.check(Some("localhost"), Some(origin)).is_ok();
+        for right in [
+            "http://page.example",
+            "http://page.example:80",
+            "http://page.example:81",
+            "https://page.example",
+        ] {
+            assert!(allowed(right), "{right}");
+        }
+        for wrong in ["http://page.example:8080", "https://page.example:81", "http://page.example:443"] {
+            assert!(!allowed(wrong), "{wrong}");
         }
     }
 

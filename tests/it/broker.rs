@@ -12,6 +12,7 @@ mod token;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kubemq_mcp::broker::{Address, Broker, Config, Fault, KubemqBroker, LinkState};
 use kubemq_mcp::domain::{Channel, Kind, Reply, Request, RequestId, Tags, Timeout};
@@ -23,13 +24,16 @@ fn config() -> Config {
     Config { ping_seconds: 1, ping_timeout_seconds: 1, connect_seconds: 2, ..Config::default() }
 }
 
+/// How long a call waits for a connection: what the product adds to the timeout of a call.
+const GATE_PATIENCE: Duration = Duration::from_secs(10);
+
 async fn connect(addresses: &[SocketAddr]) -> Arc<KubemqBroker> {
     connect_with(&config(), addresses).await
 }
 
 async fn connect_with(config: &Config, addresses: &[SocketAddr]) -> Arc<KubemqBroker> {
     let addresses = addresses.iter().copied().map(Address::from).collect();
-    KubemqBroker::connect(config, addresses).await.expect("the configuration is right")
+    KubemqBroker::connect(config, addresses, GATE_PATIENCE).await.expect("the configuration is right")
 }
 
 fn request(kind: Kind, channel: &str, seconds: u64) -> Request {

@@ -1,7 +1,7 @@
 //! Every cause that can be reached, provoked for real and read through HTTP: text, `isError`, `structuredContent`.
 
 use futures_util::FutureExt;
-use kubemq_mcp::broker::Answer as Reply;
+use kubemq_mcp::broker::{Answer as Reply, Unfinished};
 use kubemq_mcp::domain::Kind;
 use serde_json::{Value, json};
 
@@ -313,11 +313,18 @@ async fn a_reply_with_another_request_id_counts_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_responder_that_panics_is_a_rejection_and_not_a_hang() {
+async fn a_responder_that_dies_over_a_command_leaves_its_outcome_unknown() {
     let connector = Connector::start().await;
-    let handler = std::sync::Arc::new(|_| async { panic!("on purpose") }.boxed());
-    let _responder = connector.handler(Kind::Command, "orders", handler).await;
-    let answer = command(&connector.agent(), "orders").await;
-    assert_eq!(answer.structured()["cause"], "rejected");
+    let panics = std::sync::Arc::new(|_| async { panic!("on purpose") }.boxed());
+    let gives_up = std::sync::Arc::new(|_| async { Err(Unfinished("on purpose".into())) }.boxed());
+    let _responders = [
+        connector.handler(Kind::Command, "panics", panics).await,
+        connector.handler(Kind::Command, "gives-up", gives_up).await,
+    ];
+    let agent = connector.agent();
+    for channel in ["panics", "gives-up"] {
+        let answer = command(&agent, channel).await;
+        expect(&agent, &answer, unknown("timed_out", "Command timed out")).await;
+    }
     connector.stop().await;
 }

@@ -113,12 +113,37 @@ fn a_full_channel_refuses_without_sending() {
 }
 
 #[test]
+fn a_new_channel_takes_the_place_of_the_one_longest_without_work() {
+    let config = Config { channels_alive_max: 2, ..Config::default() };
+    stage(Way::Answer, config, async |mut stage: Stage| {
+        let busy = stage.registry.handle(Kind::Command, &channel("busy")).expect("room");
+        let ticket = busy.reserve().expect("room");
+        for number in 0..200 {
+            let name = format!("made-up-{number}");
+            let fresh = stage.registry.handle(Kind::Command, &channel(&name)).expect("an idle one leaves");
+            let room = fresh.reserve().expect("room");
+            assert!(fresh.ask(room, command(&name, 10), never()).await.is_ok());
+            assert_eq!(stage.seats.channels_alive(), 2);
+        }
+        assert!(busy.ask(ticket, command("busy", 10), never()).await.is_ok(), "who has work stays");
+        let tickets = ["one", "two"].map(|name| {
+            let handle = stage.registry.handle(Kind::Command, &channel(name)).expect("an idle one leaves");
+            handle.reserve().expect("room")
+        });
+        let full = ReserveError::ChannelsFull { limit: 2 };
+        assert_eq!(stage.registry.handle(Kind::Command, &channel("three")).err(), Some(full));
+        drop(tickets);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(!busy.is_alive(), "the displaced have left");
+        assert_eq!(stage.registry.handles().len(), 2);
+    });
+}
+
+#[test]
 fn an_idle_channel_leaves_and_the_next_call_finds_another() {
     let config = Config { idle_seconds: 60, channels_alive_max: 1, ..Config::default() };
     stage(Way::Answer, config, async |mut stage: Stage| {
         let orders = stage.registry.handle(Kind::Command, &channel("orders")).expect("room");
-        let full = ReserveError::ChannelsFull { limit: 1 };
-        assert_eq!(stage.registry.handle(Kind::Command, &channel("other")).err(), Some(full));
         tokio::time::sleep(Duration::from_secs(50)).await;
         let ticket = orders.reserve().expect("room");
         assert!(orders.ask(ticket, command("orders", 10), never()).await.is_ok());

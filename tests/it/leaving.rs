@@ -67,7 +67,7 @@ async fn a_command_goes_on_when_its_agent_leaves() {
                     begun.send_modify(|count| *count += 1);
                     let _ = released.wait_for(|released| *released).await;
                     ended.send_modify(|count| *count += 1);
-                    Answer { executed: true, ..Answer::default() }
+                    Ok(Answer { executed: true, ..Answer::default() })
                 }
                 .boxed()
             })

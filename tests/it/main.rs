@@ -6,6 +6,7 @@ mod call;
 mod cause;
 mod channel;
 mod config;
+mod connect;
 #[cfg(target_os = "linux")]
 mod crash;
 mod documents;

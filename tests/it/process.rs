@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::harness::agent::{Agent, Era};
 use crate::harness::binary::Binary;
+use crate::harness::event::within;
+use crate::harness::nowhere::Nowhere;
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
 
@@ -165,6 +167,38 @@ fn the_shell_command_of_a_responder_sees_the_whole_request() {
     let request_id = &answer.result()["_meta"]["dev.kubemq-mcp/query"]["request_id"];
     let request_id = request_id.as_str().expect("a text");
     assert_eq!(answer.text(0), format!(r#"b|orders|m|{{"place":"a \"b\"\n"}}|{request_id}"#));
+}
+
+#[test]
+fn a_shell_command_that_is_killed_leaves_the_outcome_unknown_and_one_that_fails_rejects() {
+    let server = Binary::start(&SERVE, &[]);
+    let (agent, broker) = (Agent::new(&server.word("http://")), server.last_word());
+    let shells =
+        [("killed", "kill -9 $$"), ("killed-below", "sh -c 'kill -9 $$'; exit $?"), ("fails", "exit 3")];
+    let _responders = shells.map(|(channel, shell)| {
+        Binary::launch(&["respond", channel, "--kind", "command", "--exec", shell, "--broker", &broker], &[])
+    });
+    let outcome = |channel: &str| {
+        let arguments = json!({ "channel": channel, "body": "b", "timeout_seconds": 2 });
+        runtime().block_on(agent.call("command_send", arguments)).structured()["outcome"].clone()
+    };
+    assert_eq!(shells.map(|(channel, _)| outcome(channel)), ["unknown", "unknown", "rejected"]);
+}
+
+#[test]
+fn the_demo_in_front_of_a_broker_that_is_down_starts_and_finds_it_later() {
+    let nowhere = Nowhere::new();
+    let broker = nowhere.address.to_string();
+    let server = Binary::start(&["serve", "--listen", "127.0.0.1:0", "--demo", "--broker", &broker], &[]);
+    assert!(server.log().contains("not subscribed yet"), "{}", server.log());
+    let _broker = Binary::start(&["broker", "--listen", &broker], &[]);
+    let agent = Agent::new(&server.word("http://"));
+    let send = json!({ "channel": "example-commands", "body": "b", "timeout_seconds": 1 });
+    runtime().block_on(within("the demo answers", async {
+        while agent.call("command_send", send.clone()).await.is_error() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }));
 }
 
 #[test]

@@ -1,21 +1,16 @@
 //! One message out, its answers back: with the connector in this process, or with one that runs elsewhere.
 
-use std::time::Duration;
-
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 use sse_stream::SseStream;
 
-use crate::broker::install_crypto_provider;
 use crate::cli::credential::Token;
+use crate::cli::web::{self, Unfit};
 use crate::domain::Principal;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
-
-/// How long a connection to the running connector may take. The wait for an answer has no limit here: the connector has.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whom the messages are exchanged with.
 #[derive(Clone)]
@@ -62,13 +57,29 @@ pub enum ExchangeError {
         /// The address.
         url: String,
     },
-    /// The answer broke off.
-    #[error("the answer of the connector broke off: {0}")]
-    Broken(String),
+    /// The message left, and its answer did not come, or not to its end.
+    #[error(
+        "the message was sent and has no answer, {0}: it may have taken effect, look before you send another like it"
+    )]
+    AnswerLost(String),
+    /// What came is no answer to the message.
+    #[error(
+        "the message was sent and {status} came instead of an answer: it may have taken effect, look before you send \
+         another like it; if it never works, check the address of --connect"
+    )]
+    NotAnswered {
+        /// The HTTP status that came.
+        status: StatusCode,
+    },
 }
 
-/// The answers to one message, each one JSON text without a line break.
-pub type Answers = BoxStream<'static, Result<String, ExchangeError>>;
+/// What came for one message.
+pub struct Answers {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// Each text without a line break. They need not be messages.
+    pub texts: BoxStream<'static, Result<String, ExchangeError>>,
+}
 
 impl Exchange {
     /// With the connector in this process.
@@ -81,21 +92,16 @@ impl Exchange {
     /// # Errors
     /// When that is no HTTP address.
     pub fn remote(url: &str, token: Option<&Token>) -> Result<Self, ExchangeError> {
-        let wrong = |reason: String| ExchangeError::Url { url: url.to_owned(), reason };
-        let parsed: reqwest::Url = url.parse().map_err(|error| wrong(format!("{error}")))?;
-        if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(wrong("the scheme must be http or https".to_owned()));
-        }
-        // Without one even a client that only speaks plain HTTP panics when it is built.
-        install_crypto_provider();
-        // A proxy cannot reach what listens only here.
-        let is_here =
-            parsed.host_str().is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host));
-        let client = reqwest::Client::builder().connect_timeout(CONNECT_PATIENCE);
-        let client = if is_here { client.no_proxy() } else { client }
-            .build()
-            .map_err(|error| wrong(error.to_string()))?;
-        Ok(Self::Remote { client, url: parsed, authorization: token.map(Token::header) })
+        let wrong = |unfit| {
+            let reason = match unfit {
+                Unfit::Address => "it is no address for HTTP".to_owned(),
+                Unfit::Client(error) => error.to_string(),
+            };
+            ExchangeError::Url { url: url.to_owned(), reason }
+        };
+        let (client, url) = web::client(url).map_err(wrong)?;
+        // The wait for an answer has no limit here: the connector has.
+        Ok(Self::Remote { client, url, authorization: token.map(Token::header) })
     }
 
     /// Sends one message. Dropping the answers, or the wait for them, tells the service that the agent has left.
@@ -126,31 +132,30 @@ impl Exchange {
                 if let Some(value) = authorization {
                     request = request.header(header::AUTHORIZATION, value.clone());
                 }
-                let response = request.send().await.map_err(|error| ExchangeError::Unreachable {
-                    url: url.to_string(),
-                    reason: without_url(error),
-                })?;
+                let response = request.send().await.map_err(|error| not_answered(url, &error))?;
                 let (status, headers) = (response.status(), response.headers().clone());
                 // Its body names no request, so the agent would wait for an answer for ever.
                 if status == StatusCode::UNAUTHORIZED {
                     return Err(ExchangeError::Unauthorized { url: url.to_string() });
                 }
-                Ok(answers(status, &headers, response.bytes_stream().map_err(without_url)))
+                Ok(answers(
+                    status,
+                    &headers,
+                    response.bytes_stream().map_err(|error| web::root_cause(&error)),
+                ))
             }
         }
     }
 }
 
-fn without_url(error: reqwest::Error) -> String {
-    // The chain below says what happened; the top only repeats the address.
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&error);
-    while let Some(source) = cause {
-        text = source.to_string();
-        cause = source.source();
+/// Only a connection that was never made is proof that nothing was sent.
+fn not_answered(url: &reqwest::Url, error: &reqwest::Error) -> ExchangeError {
+    let reason = web::root_cause(error);
+    if error.is_connect() {
+        ExchangeError::Unreachable { url: url.to_string(), reason }
+    } else {
+        ExchangeError::AnswerLost(reason)
     }
-    text
 }
 
 fn answers<Bodies>(status: StatusCode, headers: &HeaderMap, body: Bodies) -> Answers
@@ -158,24 +163,28 @@ where
     Bodies: futures_util::Stream<Item = Result<Bytes, String>> + Send + 'static,
 {
     let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if status == StatusCode::ACCEPTED {
-        return futures_util::stream::empty().boxed();
-    }
-    if media.starts_with("text/event-stream") {
-        let events = SseStream::from_bytes_stream(body.map_err(std::io::Error::other));
-        return events
-            .map_err(|error| ExchangeError::Broken(error.to_string()))
+    let texts = if media.starts_with("text/event-stream") {
+        SseStream::from_bytes_stream(body.map_err(std::io::Error::other))
+            .map_err(|error| ExchangeError::AnswerLost(error.to_string()))
             .try_filter_map(|event| async move { Ok(event.data.filter(|data| !data.is_empty())) })
             .map_ok(one_line)
-            .boxed();
-    }
-    let whole = async move {
-        let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::Broken)?;
-        let text =
-            String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::Broken(error.to_string()))?;
-        Ok(one_line(text))
+            .boxed()
+    } else {
+        futures_util::stream::once(whole(body))
+            .try_filter(|text| std::future::ready(!text.is_empty()))
+            .boxed()
     };
-    futures_util::stream::once(whole).try_filter(|text| std::future::ready(!text.is_empty())).boxed()
+    Answers { status, texts }
+}
+
+async fn whole<Bodies>(body: Bodies) -> Result<String, ExchangeError>
+where
+    Bodies: futures_util::Stream<Item = Result<Bytes, String>>,
+{
+    let pieces: Vec<Bytes> = body.try_collect().await.map_err(ExchangeError::AnswerLost)?;
+    let text =
+        String::from_utf8(pieces.concat()).map_err(|error| ExchangeError::AnswerLost(error.to_string()))?;
+    Ok(one_line(text))
 }
 
 /// JSON keeps its meaning when the line breaks between its parts go; those in its texts are escaped already.

@@ -1,8 +1,8 @@
 //! Moves lines in and answers out. Every request gets its answer, unless the agent gave it up.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde_json::Value;
@@ -11,8 +11,10 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::{self, Came};
 use super::envelope::{self, Envelope};
-use super::exchange::{Exchange, ExchangeError};
+use super::exchange::{Answers, Exchange, ExchangeError};
+use super::in_flight::{InFlight, Number};
 
 /// Longest line, in bytes: the default of `http.body_bytes_max`.
 const LINE_BYTES_MAX: u64 = 4_194_304;
@@ -29,10 +31,11 @@ struct Shared {
     exchange: Exchange,
     answers: mpsc::Sender<String>,
     agreed: Arc<Mutex<Option<String>>>,
-    in_flight: Arc<Mutex<HashMap<String, CancellationToken>>>,
+    in_flight: Arc<Mutex<InFlight>>,
 }
 
-/// Serves until the input ends. What is in flight then is given up, as a client that leaves does.
+/// Serves until the input ends, or until nobody takes the answers: what is done then, nobody would hear of. What is in
+/// flight then is given up, as a client that leaves does.
 ///
 /// # Errors
 /// When the input or the output fails.
@@ -42,17 +45,39 @@ where
     Output: AsyncWrite + Unpin + Send + 'static,
 {
     let (answers, waiting) = mpsc::channel(ANSWERS_WAITING_MAX);
-    let writer = tokio::spawn(write(waiting, output));
+    let mut writer = tokio::spawn(write(waiting, output));
     let shared = Shared { exchange, answers, agreed: Arc::default(), in_flight: Arc::default() };
-    let room = Arc::new(Semaphore::new(REQUESTS_MAX));
     let mut requests = JoinSet::new();
+    let written = tokio::select! {
+        written = &mut writer => Some(written),
+        read = take_in(&shared, input, &mut requests) => {
+            read?;
+            None
+        }
+    };
+    requests.shutdown().await;
+    drop(shared);
+    let written = match written {
+        Some(written) => written,
+        None => writer.await,
+    };
+    written.map_err(std::io::Error::other)?
+}
+
+/// Sends each line on its way, until there are no more.
+async fn take_in<Input: AsyncRead + Unpin>(
+    shared: &Shared,
+    input: Input,
+    requests: &mut JoinSet<()>,
+) -> std::io::Result<()> {
+    let room = Arc::new(Semaphore::new(REQUESTS_MAX));
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     loop {
         line.clear();
         let read = (&mut input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line).await?;
         if read == 0 {
-            break;
+            return Ok(());
         }
         while requests.try_join_next().is_some() {}
         if u64::try_from(line.len()).is_ok_and(|length| length > LINE_BYTES_MAX)
@@ -67,16 +92,13 @@ where
         match envelope::read(&line, agreed.as_deref()) {
             Envelope::Blank => {}
             Envelope::Unreadable(answer) => shared.answer(answer.to_string()).await,
-            Envelope::Cancelled(id) => shared.give_up(&id),
+            Envelope::Cancelled(id) => shared.in_flight().give_up(&id),
             Envelope::Message { id, headers, handshake } => {
-                let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+                let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return Ok(()) };
                 let (worker, body) = (shared.clone(), Bytes::copy_from_slice(&line));
-                let given_up = shared.note(id.as_ref());
+                let noted = id.as_ref().map(|id| shared.in_flight().note(id));
                 let work = async move {
-                    tokio::select! {
-                        () = given_up.cancelled() => {}
-                        () = worker.serve(id.as_ref(), headers, body, handshake) => worker.forget(id.as_ref()),
-                    }
+                    worker.serve_unless_given_up(id.as_ref(), noted, headers, body, handshake).await;
                     drop(permit);
                 };
                 if handshake {
@@ -88,34 +110,82 @@ where
             }
         }
     }
-    requests.shutdown().await;
-    drop(shared);
-    writer.await.map_err(std::io::Error::other)?
 }
 
 impl Shared {
-    async fn serve(&self, id: Option<&Value>, headers: axum::http::HeaderMap, body: Bytes, handshake: bool) {
-        let sent = self.exchange.send(headers, body).await;
-        let told = match sent {
-            Ok(mut answers) => {
-                let mut last = Ok(());
-                while let Some(answer) = answers.next().await {
-                    match answer {
-                        Ok(answer) => {
-                            if handshake {
-                                self.agree(&answer);
-                            }
-                            self.answer(answer).await;
-                        }
-                        Err(error) => last = Err(error),
-                    }
-                }
-                last
-            }
+    async fn serve_unless_given_up(
+        &self,
+        id: Option<&Value>,
+        noted: Option<(Number, CancellationToken)>,
+        headers: HeaderMap,
+        body: Bytes,
+        handshake: bool,
+    ) {
+        let Some((number, given_up)) = noted else {
+            return self.serve(id, headers, body, handshake).await;
+        };
+        tokio::select! {
+            () = given_up.cancelled() => {}
+            () = self.serve(id, headers, body, handshake) => self.in_flight().forget(number),
+        }
+    }
+
+    async fn serve(&self, id: Option<&Value>, headers: HeaderMap, body: Bytes, handshake: bool) {
+        let told = match self.exchange.send(headers, body).await {
+            Ok(answers) => self.pass_on(answers, id, handshake).await,
             Err(error) => Err(error),
         };
-        if let (Err(error), Some(id)) = (told, id) {
-            self.fail(&error, id).await;
+        match (told, id) {
+            (Err(error), Some(id)) => self.fail(&error, id).await,
+            (Err(error), None) => tracing::warn!(%error, "a notification was not taken"),
+            (Ok(()), _) => {}
+        }
+    }
+
+    /// Passes on what belongs to the request.
+    ///
+    /// # Errors
+    /// When its answer was not among it.
+    async fn pass_on(
+        &self,
+        mut answers: Answers,
+        id: Option<&Value>,
+        handshake: bool,
+    ) -> Result<(), ExchangeError> {
+        let mut answered = false;
+        let mut last = Ok(());
+        while let Some(text) = answers.texts.next().await {
+            let text = match text {
+                Ok(text) => text,
+                Err(error) => {
+                    last = Err(error);
+                    continue;
+                }
+            };
+            match answer::read(&text, id) {
+                Came::Foreign => {
+                    tracing::warn!(status = %answers.status, "what came is no message for the agent")
+                }
+                Came::Passing => self.answer(text).await,
+                // The first is the answer; the agent could not tell a second from that of another request.
+                Came::Answer | Came::Unnamed(_) if answered => {}
+                Came::Answer => {
+                    answered = true;
+                    if handshake {
+                        self.agree(&text);
+                    }
+                    self.answer(text).await;
+                }
+                Came::Unnamed(error) => {
+                    answered = true;
+                    let named = serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": error });
+                    self.answer(named.to_string()).await;
+                }
+            }
+        }
+        match id {
+            Some(_) if !answered => last.and(Err(ExchangeError::NotAnswered { status: answers.status })),
+            _ => Ok(()),
         }
     }
 
@@ -138,29 +208,7 @@ impl Shared {
         }
     }
 
-    /// Makes the request one that can be given up.
-    fn note(&self, id: Option<&Value>) -> CancellationToken {
-        let given_up = CancellationToken::new();
-        if let Some(id) = id {
-            self.in_flight().insert(id.to_string(), given_up.clone());
-        }
-        given_up
-    }
-
-    fn forget(&self, id: Option<&Value>) {
-        if let Some(id) = id {
-            self.in_flight().remove(&id.to_string());
-        }
-    }
-
-    fn give_up(&self, id: &Value) {
-        // Unknown or finished: ignored, as the protocol says.
-        if let Some(given_up) = self.in_flight().remove(&id.to_string()) {
-            given_up.cancel();
-        }
-    }
-
-    fn in_flight(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,7 +24,7 @@ pub static CHANNEL: Section = Section {
             "channel.channels_alive_max",
             20_000,
             1..=1_000_000,
-            "Channels that are kept at one time.",
+            "Channels that are kept at one time. A new one takes the place of the one that has been without work for longest.",
         ),
         Setting::integer(
             "channel.idle_seconds",
@@ -49,7 +49,7 @@ pub static TOOL: Section = Section {
             "tool.gateway_buffer_seconds",
             10,
             1..=60,
-            "How long we wait beyond the timeout of a call. It ends only the wait for a broker that stays silent itself.",
+            "How long we wait beyond the timeout of a call. It ends only the wait for a broker that stays silent itself. A call waits as long for a lost connection at most.",
         ),
         Setting::integer(
             "tool.body_bytes_max",

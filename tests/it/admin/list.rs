@@ -46,7 +46,7 @@ async fn keys_of_every_state_are_listed_once_each_whatever_the_size_of_a_piece()
     let held = gate.clone();
     let slow = move |asked| {
         let held = held.clone();
-        async move { held.acquire().await.map_or_else(|_| Answer::default(), |_| echo(asked)) }.boxed()
+        async move { Ok(held.acquire().await.map_or_else(|_| Answer::default(), |_| echo(asked))) }.boxed()
     };
     let responders = [
         connector.responder(Kind::Command, "executed", echo).await,

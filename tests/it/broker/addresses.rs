@@ -85,6 +85,7 @@ async fn no_address_is_a_mistake() {
 }
 
 async fn connect_to_none() -> String {
-    let broker = kubemq_mcp::broker::KubemqBroker::connect(&super::config(), Vec::new()).await;
+    let broker =
+        kubemq_mcp::broker::KubemqBroker::connect(&super::config(), Vec::new(), super::GATE_PATIENCE).await;
     broker.err().expect("nothing to connect to").to_string()
 }

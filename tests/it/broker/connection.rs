@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubemq_mcp::broker::{Broker, Fault, SharedBroker, ask_within};
+use kubemq_mcp::broker::{Broker, Fault, KubemqBroker, SharedBroker, ask_within};
 use kubemq_mcp::domain::Kind;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::{Config, ask, config, connect, connect_with, down, request, up};
 use crate::harness::child::Process;
@@ -28,9 +29,26 @@ async fn a_refused_connection_means_that_nothing_was_sent() {
 }
 
 #[tokio::test]
+async fn a_call_waits_for_a_connection_no_longer_than_its_deadline_is_later() {
+    // The system accepts for it, and nobody ever answers.
+    let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addresses = vec![mute.local_addr().unwrap().into()];
+    let config = Config { ping_seconds: 60, ping_timeout_seconds: 60, connect_seconds: 60, ..config() };
+    let gateway_buffer = Duration::from_millis(200);
+    let broker = KubemqBroker::connect(&config, addresses, gateway_buffer).await.unwrap();
+    let begun = Instant::now();
+    let call = broker.ask(request(Kind::Command, "echo", 300));
+    let fault = within("the call ends", call).await.unwrap_err();
+    assert!(matches!(fault, Fault::Unavailable(_)), "{fault:?}");
+    assert!(begun.elapsed() >= gateway_buffer);
+}
+
+#[tokio::test]
 async fn a_name_that_does_not_resolve_means_that_nothing_was_sent() {
     let address = kubemq_mcp::broker::Address::parse("no-such-host.invalid:50000").unwrap();
-    let broker = kubemq_mcp::broker::KubemqBroker::connect(&config(), vec![address]).await.unwrap();
+    let broker = kubemq_mcp::broker::KubemqBroker::connect(&config(), vec![address], super::GATE_PATIENCE)
+        .await
+        .unwrap();
     let fault = within("the look-up fails", ask(&broker, "echo")).await.unwrap_err();
     let Fault::Unavailable(reason) = fault else { panic!("{fault:?}") };
     assert!(reason.starts_with("no-such-host.invalid:50000: "), "{reason}");

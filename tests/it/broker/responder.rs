@@ -24,7 +24,10 @@ fn handler<F>(handle: impl Fn(Asked) -> F + Send + Sync + 'static) -> Handler
 where
     F: Future<Output = Answer> + Send + 'static,
 {
-    Arc::new(move |asked| Box::pin(handle(asked)))
+    Arc::new(move |asked| {
+        let handled = handle(asked);
+        Box::pin(async { Ok(handled.await) })
+    })
 }
 
 fn greet() -> Handler {
@@ -73,11 +76,11 @@ async fn the_broker_sees_the_token_of_a_responder() {
 }
 
 #[tokio::test]
-async fn a_panic_in_the_handler_is_answered_as_not_executed() {
+async fn a_panic_in_the_handler_of_a_query_is_answered_as_not_executed() {
     let server = Scripted::start();
     let panics: Handler = Arc::new(|asked: Asked| {
         assert!(asked.body.is_empty(), "a bug before the first await");
-        Box::pin(async { Answer::default() })
+        Box::pin(async { Ok(Answer::default()) })
     });
     let responder = start(&server, "bugs", panics);
     within("the subscription is open", responder.ready()).await;
@@ -85,7 +88,11 @@ async fn a_panic_in_the_handler_is_answered_as_not_executed() {
     for _ in 0..3 {
         let reply = broker.ask(request(Kind::Query, "bugs", 5)).await.unwrap();
         assert!(!reply.executed);
-        assert_eq!(reply.error, "the responder failed while it handled the request");
+        assert!(
+            reply.error.starts_with("the responder failed while it handled the request"),
+            "{}",
+            reply.error
+        );
     }
 }
 

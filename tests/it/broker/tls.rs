@@ -53,7 +53,9 @@ impl Authority {
 }
 
 async fn connect(config: &Config, server: &Scripted) -> Arc<KubemqBroker> {
-    KubemqBroker::connect(config, vec![server.address.into()]).await.expect("the configuration is right")
+    KubemqBroker::connect(config, vec![server.address.into()], super::GATE_PATIENCE)
+        .await
+        .expect("the configuration is right")
 }
 
 #[tokio::test]
@@ -74,7 +76,8 @@ async fn a_responder_is_encrypted_like_the_calls() {
         group: String::new(),
         in_flight_max: 1,
     };
-    let handler: Handler = Arc::new(|_| Box::pin(async { Answer { executed: true, ..Answer::default() } }));
+    let handler: Handler =
+        Arc::new(|_| Box::pin(async { Ok(Answer { executed: true, ..Answer::default() }) }));
     let addresses = vec![server.address.into()];
     let responder = Responder::start(&authority.config(), addresses, subscription, handler).unwrap();
     within("the subscription is open", responder.ready()).await;
@@ -141,12 +144,14 @@ async fn files_without_certificates_are_named_at_start() {
     let authority = Authority::new();
     std::fs::write(authority.path("empty.pem"), "nothing").unwrap();
     let config = Config { tls_ca_file: authority.path("empty.pem"), ..authority.config() };
-    let broker = KubemqBroker::connect(&config, vec![Address::parse("a:1").unwrap()]).await;
+    let broker =
+        KubemqBroker::connect(&config, vec![Address::parse("a:1").unwrap()], super::GATE_PATIENCE).await;
     let text = broker.err().expect("no certificate").to_string();
     assert!(text.starts_with("`broker.tls_ca_file` is `"), "{text}");
     assert!(text.ends_with("has no certificates in PEM form"), "{text}");
     let config = Config { tls_ca_file: "no/such/file".into(), ..authority.config() };
-    let broker = KubemqBroker::connect(&config, vec![Address::parse("a:1").unwrap()]).await;
+    let broker =
+        KubemqBroker::connect(&config, vec![Address::parse("a:1").unwrap()], super::GATE_PATIENCE).await;
     assert!(broker.err().expect("no file").to_string().contains("cannot be read"));
     assert!(Path::new(&authority.path("ca.pem")).exists());
 }
@@ -172,6 +177,8 @@ async fn trusts_the_system_when_asked() {
     };
     install_crypto_provider();
     let config = Config { tls: true, ..config() };
-    let broker = KubemqBroker::connect(&config, Address::parse_list(&address).unwrap()).await.unwrap();
+    let broker = KubemqBroker::connect(&config, Address::parse_list(&address).unwrap(), super::GATE_PATIENCE)
+        .await
+        .unwrap();
     assert!(ask(&broker, "echo").await.unwrap().executed);
 }

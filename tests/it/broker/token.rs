@@ -70,7 +70,8 @@ async fn a_file_that_becomes_empty_leaves_the_old_token_in_use() {
 async fn a_missing_file_is_an_error_at_start() {
     let path = Path::new("no/such/token");
     let addresses = vec![Nowhere::new().address.into()];
-    let broker = kubemq_mcp::broker::KubemqBroker::connect(&of_file(path), addresses).await;
+    let broker =
+        kubemq_mcp::broker::KubemqBroker::connect(&of_file(path), addresses, super::GATE_PATIENCE).await;
     let text = broker.err().expect("the file is missing").to_string();
     assert!(text.starts_with("`broker.auth_token_file` is `no/such/token`"), "{text}");
 }

@@ -66,7 +66,8 @@ impl Connector {
         channel: &str,
         answer: impl Fn(Asked) -> Answer + Send + Sync + 'static,
     ) -> Responder {
-        self.handler(kind, channel, Arc::new(move |asked| std::future::ready(answer(asked)).boxed())).await
+        self.handler(kind, channel, Arc::new(move |asked| std::future::ready(Ok(answer(asked))).boxed()))
+            .await
     }
 
     /// A responder on its broker that takes its time.
