@@ -152,7 +152,7 @@ fn records_of_the_largest_size_stay_in_the_log() {
 fn a_batch_of_many_segments_is_committed_at_once() {
     let directory = TempDir::new().unwrap();
     let mut store = start(directory.path()).unwrap();
-    let text = "x".repeat(15 << 10);
+    let text = "x".repeat(13 << 10);
     let changes: Vec<_> = (0..1_024).map(|number| change(None, Some(settled(number, &text)))).collect();
     commit(&mut store, &changes);
     drop(store);
