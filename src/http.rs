@@ -19,6 +19,7 @@ mod router;
 pub use admin::Admin;
 pub use config::{AdminConfig, Config};
 pub use front::Front;
+pub use guard::{reads_host, reads_origin};
 pub use listener::{BindError, Listener};
 pub use metrics::register_metrics;
 pub use ops::{Ops, Readiness};

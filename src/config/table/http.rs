@@ -26,7 +26,7 @@ pub static HTTP: Section = Section {
             "http.body_bytes_max",
             4_194_304,
             1024..=104_857_600,
-            "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`.",
+            "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`, and half as much again.",
         ),
         Setting::integer("http.header_bytes_max", 65_536, 8192..=1_048_576, "Largest head of a request."),
         Setting::integer(
