@@ -14,6 +14,7 @@ mod last_word;
 mod listener;
 mod metrics;
 mod ops;
+mod page;
 mod router;
 
 pub use admin::Admin;

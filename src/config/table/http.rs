@@ -20,7 +20,7 @@ pub static HTTP: Section = Section {
             &["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"],
             rule::ORIGIN,
             0,
-            "Web pages that may send requests; `:*` stands for any port, no port for that of the scheme. An empty list lets no page in; a request without an `Origin` is not from a page.",
+            "Web pages that may send requests and read the answers; `:*` stands for any port, no port for that of the scheme. An empty list lets no page in; a request without an `Origin` is not from a page.",
         ),
         Setting::integer(
             "http.body_bytes_max",
