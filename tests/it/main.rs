@@ -35,4 +35,5 @@ mod space;
 mod store;
 mod timeout;
 mod token;
+mod unread;
 mod wire;

@@ -42,6 +42,12 @@ pub static HTTP: Section = Section {
             "How long the body of a request may take to arrive.",
         ),
         Setting::integer(
+            "http.answer_seconds",
+            30,
+            1..=3600,
+            "How long an answer may wait for a client that reads nothing. Then its connection is closed.",
+        ),
+        Setting::integer(
             "http.connections_max",
             10_000,
             1..=1_000_000,
