@@ -14,11 +14,13 @@ mod last_word;
 mod listener;
 mod metrics;
 mod ops;
+mod page;
 mod router;
 
 pub use admin::Admin;
 pub use config::{AdminConfig, Config};
 pub use front::Front;
+pub use guard::{reads_host, reads_origin};
 pub use listener::{BindError, Listener};
 pub use metrics::register_metrics;
 pub use ops::{Ops, Readiness};

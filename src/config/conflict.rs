@@ -8,13 +8,15 @@ use super::error::Problem;
 use super::value::Value;
 
 /// Pairs of options of which the first may be at most the second.
-const AT_MOST: [(&str, &str); 5] = [
+const AT_MOST: [(&str, &str); 4] = [
     ("channel.requests_pending_per_channel_max", "channel.requests_pending_max"),
-    ("tool.body_bytes_max", "http.body_bytes_max"),
     ("broker.keepalive_timeout_seconds", "broker.keepalive_seconds"),
     ("broker.ping_timeout_seconds", "broker.ping_seconds"),
     ("store.record_keep_seconds", "store.in_doubt_keep_seconds"),
 ];
+
+/// What a request has beside the body of its call, in bytes.
+const WRAPPING_BYTES: i64 = 4096;
 
 /// Options that mean nothing on a connection that is not encrypted.
 const TLS_ONLY: [&str; 4] =
@@ -24,6 +26,8 @@ const TLS_ONLY: [&str; 4] =
 pub fn find(draft: &Draft) -> Vec<Problem> {
     let mut problems: Vec<Problem> =
         AT_MOST.iter().filter_map(|(smaller, larger)| at_most(draft, smaller, larger)).collect();
+    problems.extend(no_room_for_a_call(draft));
+    problems.extend(embedded_holds_fewer(draft));
     problems.extend(certificate_without_key(draft));
     problems.extend(two_tokens(draft));
     problems.extend(tokens_nowhere(draft));
@@ -34,9 +38,7 @@ pub fn find(draft: &Draft) -> Vec<Problem> {
 }
 
 fn at_most(draft: &Draft, smaller: &str, larger: &str) -> Option<Problem> {
-    let (Value::Integer(value), Value::Integer(limit)) = (draft.value(smaller)?, draft.value(larger)?) else {
-        unreachable!("both options are whole numbers")
-    };
+    let [value, limit] = integers(draft, [smaller, larger])?;
     if value <= limit {
         return None;
     }
@@ -47,6 +49,30 @@ fn at_most(draft: &Draft, smaller: &str, larger: &str) -> Option<Problem> {
             "`{smaller}` is {value}, which is more than `{larger}`, {limit}; lower the one or raise the other"
         ),
     )
+}
+
+/// A call travels as JSON text inside JSON, where a quote or the end of a line takes two bytes.
+fn no_room_for_a_call(draft: &Draft) -> Option<Problem> {
+    let names = ["tool.body_bytes_max", "http.body_bytes_max"];
+    let [body, limit] = integers(draft, names)?;
+    let needed = body + body / 2 + WRAPPING_BYTES;
+    if needed <= limit {
+        return None;
+    }
+    let reason = format!(
+        "`{}` is {body}, for which `{}` must be at least {needed}, half as much again and {WRAPPING_BYTES}, and is \
+         {limit}; lower the one or raise the other",
+        names[0], names[1]
+    );
+    conflict(draft, &names, reason)
+}
+
+/// The embedded broker answers what is too much for it with `Error 301`, which reads as a timeout.
+fn embedded_holds_fewer(draft: &Draft) -> Option<Problem> {
+    if !is_embedded(draft)? {
+        return None;
+    }
+    at_most(draft, "channel.requests_pending_max", "embedded.requests_pending_max")
 }
 
 fn certificate_without_key(draft: &Draft) -> Option<Problem> {
@@ -88,8 +114,7 @@ fn tls_is_off(draft: &Draft, name: &str) -> Option<Problem> {
 }
 
 fn tls_with_embedded(draft: &Draft) -> Option<Problem> {
-    let embedded = draft.value("broker.address")? == Value::Text("embedded".into());
-    if !(embedded && is_on(draft, "broker.tls")?) {
+    if !(is_embedded(draft)? && is_on(draft, "broker.tls")?) {
         return None;
     }
     let reason = "`broker.tls` is true, but the embedded broker speaks plain text; set `broker.address`";
@@ -105,6 +130,18 @@ fn same_address(draft: &Draft) -> Option<Problem> {
         return None;
     }
     conflict(draft, &names, format!("`{}` is the address of `{}`; leave it empty", names[0], names[1]))
+}
+
+fn integers(draft: &Draft, names: [&str; 2]) -> Option<[i64; 2]> {
+    let (Value::Integer(first), Value::Integer(second)) = (draft.value(names[0])?, draft.value(names[1])?)
+    else {
+        unreachable!("both options are whole numbers")
+    };
+    Some([first, second])
+}
+
+fn is_embedded(draft: &Draft) -> Option<bool> {
+    draft.value("broker.address").map(|value| value == Value::Text("embedded".into()))
 }
 
 fn is_set(draft: &Draft, name: &str) -> Option<bool> {

@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::nearest;
 use crate::domain::ChannelPattern;
+use crate::http::{reads_host, reads_origin};
 
 /// What a text may be.
 #[derive(Clone, Copy)]
@@ -157,25 +158,17 @@ fn format(text: &str) -> Result<(), String> {
 
 fn host(text: &str) -> Result<(), String> {
     name(text)?;
-    let bracketed = text.starts_with('[') && text.ends_with(']');
-    if text.contains(['/', ' ', '*']) || (text.contains(':') && !bracketed) {
-        return Err("write only the host, such as `localhost` or `[::1]`".into());
+    if !reads_host(text) || text.ends_with(':') {
+        return Err("write only the host, such as `localhost`, `[::1]`, or `xn--bcher-kva.example` for `bücher.example`".into());
     }
     Ok(())
 }
 
 fn origin(text: &str) -> Result<(), String> {
-    let advice = || "write an origin such as `https://example.com` or `http://localhost:*`".to_owned();
-    let (scheme, rest) = text.split_once("://").ok_or_else(advice)?;
-    let (host_text, port) = match rest.rsplit_once(':') {
-        Some((host_text, port)) if !port.ends_with(']') => (host_text, port),
-        _ => (rest, "*"),
-    };
-    let port_is_right = port == "*" || port.parse::<u16>().is_ok();
-    if scheme.is_empty() || !port_is_right || host(host_text).is_err() {
-        return Err(advice());
+    if reads_origin(text) {
+        return Ok(());
     }
-    Ok(())
+    Err("write an origin such as `https://example.com` or `http://localhost:*`, a name beyond ASCII as `xn--…`".into())
 }
 
 fn pattern(text: &str) -> Result<(), String> {

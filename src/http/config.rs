@@ -20,6 +20,8 @@ pub struct Config {
     pub header_seconds: u64,
     /// How long the body of a request may take to arrive.
     pub body_seconds: u64,
+    /// How long an answer may wait for a client that does not read.
+    pub answer_seconds: u64,
     /// Connections that are open at one time.
     pub connections_max: usize,
     /// Requests that run on one HTTP/2 connection at one time.
@@ -36,6 +38,7 @@ impl Default for Config {
             header_bytes_max: 65_536,
             header_seconds: 10,
             body_seconds: 30,
+            answer_seconds: 30,
             connections_max: 10_000,
             streams_per_connection_max: 10_000,
         }

@@ -19,6 +19,7 @@ use super::compat::{self, ACCEPT_BOTH, SESSION_HEADER, VERSION_HEADER};
 use super::fault::{Fault, INVALID_REQUEST};
 use super::guard::Guard;
 use super::last_word::Heard;
+use super::page;
 use crate::access::Callers;
 use crate::mcp::{Agent, Direct, Leaving, Server};
 
@@ -129,6 +130,19 @@ impl Front {
 
 /// Serves `/mcp`.
 pub(super) async fn serve(State(front): State<Front>, request: Request) -> Response<Body> {
+    let Some(origin) = request.headers().get(header::ORIGIN).cloned() else {
+        return serve_anybody(front, request).await;
+    };
+    let mut response = if page::is_asking(request.method(), request.headers()) {
+        front.finish(page::may_call(), Some(request.headers()))
+    } else {
+        serve_anybody(front, request).await
+    };
+    page::may_read(&mut response, origin);
+    response
+}
+
+async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let principal = match front.callers.identify(bearer::presented(&parts.headers)) {
         Ok(principal) => principal,

@@ -92,6 +92,18 @@ impl Guard {
     }
 }
 
+/// Whether a text can be an entry of `http.allowed_hosts`.
+pub fn reads_host(text: &str) -> bool {
+    host(text).is_some_and(|host| host.port.is_none() && host.name != "*")
+}
+
+/// Whether a text can be an entry of `http.allowed_origins`.
+pub fn reads_origin(text: &str) -> bool {
+    // A path would be read over, and a page has none in its origin.
+    let authority_is_last = text.split_once("://").is_some_and(|(_, rest)| !rest.contains(['/', '?', '#']));
+    authority_is_last && allowed_origin(text).is_some_and(|origin| origin.name != "*")
+}
+
 fn host(text: &str) -> Option<Host> {
     let text = text.trim();
     if text == "*" {
@@ -102,7 +114,13 @@ fn host(text: &str) -> Option<Host> {
     if authority.as_str().contains('@') || authority.host().is_empty() {
         return None;
     }
-    Some(Host { name: authority.host().to_ascii_lowercase(), port: authority.port_u16() })
+    let name = authority.host();
+    let port = match authority.as_str().strip_prefix(name)? {
+        "" | ":" => None,
+        // `parse` alone would take `+80`.
+        rest => Some(rest.strip_prefix(':').filter(|port| !port.starts_with('+'))?.parse().ok()?),
+    };
+    Some(Host { name: name.to_ascii_lowercase(), port })
 }
 
 fn allowed_origin(text: &str) -> Option<Origin> {
@@ -180,7 +198,9 @@ mod tests {
             assert_ne!(status(Some(host), None), 200, "{host}");
         }
         assert_eq!(status(None, None), 400);
-        assert_eq!(status(Some(""), None), 400);
+        for unreadable in ["", "localhost:70000", "localhost:+80"] {
+            assert_eq!(status(Some(unreadable), None), 400, "{unreadable}");
+        }
     }
 
     #[test]

@@ -3,15 +3,19 @@
 //! hyper closes a connection in silence when a request breaks off or does not come in time. A client then cannot tell a
 //! refusal from a fault of the network, so the last word is said here. It is said only of what was never heard to its end: a
 //! request that was may have had its effect, and a refusal would deny that.
+//!
+//! And one that does not wait for ever: a client that reads nothing for a while gives up what it is owed.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
 
 /// How HTTP/2 begins; what follows is framed, and no plain text may be said into it.
 const PREFACE_START: &[u8] = b"PRI ";
@@ -26,6 +30,9 @@ pub struct LastWord {
     stream: TcpStream,
     owed: Owed,
     heard: Heard,
+    patience: Duration,
+    // Runs while the client does not read.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 /// Whether the request that is read was heard to its end. Shared by a connection and whoever serves its requests.
@@ -58,9 +65,9 @@ enum Owed {
 }
 
 impl LastWord {
-    /// Watches over a fresh stream.
-    pub fn new(stream: TcpStream, heard: Heard) -> Self {
-        Self { stream, owed: Owed::Nothing, heard }
+    /// Watches over a fresh stream, whose client has `patience` to read on.
+    pub fn new(stream: TcpStream, heard: Heard, patience: Duration) -> Self {
+        Self { stream, owed: Owed::Nothing, heard, patience, stalled: None }
     }
 }
 
@@ -87,8 +94,7 @@ impl AsyncWrite for LastWord {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note(&polled);
-        polled
+        self.note(polled, context)
     }
 
     fn poll_write_vectored(
@@ -97,8 +103,7 @@ impl AsyncWrite for LastWord {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note(&polled);
-        polled
+        self.note(polled, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -116,11 +121,22 @@ impl AsyncWrite for LastWord {
 }
 
 impl LastWord {
-    fn note(&mut self, written: &Poll<io::Result<usize>>) {
+    fn note(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_pending() {
+            let patience = self.patience;
+            let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+            return stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()));
+        }
+        self.stalled = None;
         if matches!(written, Poll::Ready(Ok(1..))) && self.owed == Owed::Answer {
             self.owed = Owed::Nothing;
             self.heard.next();
         }
+        written
     }
 
     fn say_last_word(&mut self) {

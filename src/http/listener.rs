@@ -86,6 +86,7 @@ impl Listener {
             connections: Arc::new(Semaphore::new(config.connections_max)),
             builder: Arc::new(builder(config)),
             header_patience: Duration::from_secs(config.header_seconds),
+            answer_patience: Duration::from_secs(config.answer_seconds),
             open: GracefulShutdown::new(),
         };
         let task = tokio::spawn(acceptor.run(socket, stop.clone()));
@@ -131,6 +132,7 @@ struct Acceptor {
     connections: Arc<Semaphore>,
     builder: Arc<auto::Builder<TokioExecutor>>,
     header_patience: Duration,
+    answer_patience: Duration,
     open: GracefulShutdown,
 }
 
@@ -171,12 +173,12 @@ impl Acceptor {
             tower::ServiceExt::oneshot(router.clone(), request)
         });
         let builder = Arc::clone(&self.builder);
-        let header_patience = self.header_patience;
+        let (header_patience, answer_patience) = (self.header_patience, self.answer_patience);
         let watcher = self.open.watcher();
         tokio::spawn(async move {
             let connection = builder
                 .serve_connection(
-                    TokioIo::new(LastWord::new(stream, heard)),
+                    TokioIo::new(LastWord::new(stream, heard, answer_patience)),
                     TowerToHyperService::new(service),
                 )
                 .into_owned();

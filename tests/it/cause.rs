@@ -304,11 +304,22 @@ async fn a_query_tells_what_is_known_beside_its_body() {
 async fn a_reply_with_another_request_id_counts_all_the_same() {
     let broker = Scripted::start();
     let connector = Connector::in_front_of(broker.address).await;
-    // `bytes` answers with an empty id, `echo` with ours; both are taken.
-    for channel in ["bytes.3", "echo"] {
-        let answer = connector.agent().call("query_send", json!({ "channel": channel, "body": "b" })).await;
+    let agent = connector.agent();
+    let mismatched = async || {
+        let (_, metrics) = agent.get("/metrics").await;
+        let line = metrics.lines().find(|line| line.starts_with("kubemq_mcp_replies_mismatched_total"));
+        line.and_then(|line| line.split(' ').next_back())
+            .expect("it is there")
+            .parse::<u64>()
+            .expect("a number")
+    };
+    let before = mismatched().await;
+    // `bytes` answers with an empty id, `echo` with ours, `other-id` with neither; all are taken.
+    for channel in ["bytes.3", "echo", "other-id"] {
+        let answer = agent.call("query_send", json!({ "channel": channel, "body": "b" })).await;
         assert!(!answer.is_error());
     }
+    assert!(mismatched().await > before, "it is counted");
     connector.stop().await;
 }
 

@@ -1,6 +1,8 @@
 //! Who may name whom: the table of the style guide, held by reading the `use` lines and paths of the source.
 
+use std::iter::Peekable;
 use std::path::Path;
+use std::str::Chars;
 
 /// A layer and the layers of ours that it may name.
 const MAY_NAME: [(&str, &[&str]); 11] = [
@@ -14,7 +16,21 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
     ("http", &["mcp", "access", "domain", "clock", "idempotency"]),
     ("embedded", &[]),
     ("telemetry", &[]),
-    ("config", &["access", "app", "broker", "channel", "domain", "embedded", "http", "mcp", "telemetry"]),
+    (
+        "config",
+        &[
+            "access",
+            "app",
+            "broker",
+            "channel",
+            "domain",
+            "embedded",
+            "http",
+            "idempotency",
+            "mcp",
+            "telemetry",
+        ],
+    ),
 ];
 
 /// A crate and the places that may name it.
@@ -65,6 +81,63 @@ fn layer(name: &str) -> &str {
     name.split(['/', '.']).next().unwrap_or_default()
 }
 
+/// Every path of the code as it would stand in full, so that `use crate::{http, mcp::Server as S};` names two layers.
+fn paths(text: &str) -> Vec<String> {
+    let code: String = code_lines(text).collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    for (start, _) in code.match_indices("crate::") {
+        let before = code[..start].chars().next_back();
+        let is_own = before.is_none_or(|before| !before.is_alphanumeric() && before != '_' && before != '$');
+        if is_own {
+            expand("", &mut code[start..].chars().peekable(), &mut found);
+        }
+    }
+    found
+}
+
+/// Reads one tree of a `use`, or one path, and adds the paths that it stands for.
+fn expand(prefix: &str, rest: &mut Peekable<Chars<'_>>, found: &mut Vec<String>) {
+    let mut path = prefix.to_owned();
+    while let Some(letter) = rest.peek().copied() {
+        match letter {
+            _ if letter.is_alphanumeric() || ":_*".contains(letter) => path.push(letter),
+            '{' if path.ends_with("::") => {
+                rest.next();
+                loop {
+                    while rest.next_if(|letter| letter.is_whitespace()).is_some() {}
+                    expand(&path, rest, found);
+                    // Over the rest of an entry, such as `as Name`.
+                    let end = rest.find(|letter| ",}".contains(*letter));
+                    if end != Some(',') {
+                        return;
+                    }
+                }
+            }
+            _ => break,
+        }
+        rest.next();
+    }
+    if path != prefix {
+        found.push(path);
+    }
+}
+
+#[test]
+fn a_path_is_found_however_it_is_written() {
+    let text = "use crate::{http, mcp::{Server as S, tool::{self, key}},\n    clock};\nlet a = crate::app::App;\n\
+                // crate::cli\nuse other_crate::broker;\nuse crate::{\n    access,\n};";
+    let expected = [
+        "crate::http",
+        "crate::mcp::Server",
+        "crate::mcp::tool::self",
+        "crate::mcp::tool::key",
+        "crate::clock",
+        "crate::app::App",
+        "crate::access",
+    ];
+    assert_eq!(paths(text), expected);
+}
+
 fn code_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
 }
@@ -76,13 +149,10 @@ fn a_layer_names_only_the_layers_below_it() {
     for (file, text) in sources() {
         let own = layer(&file).to_owned();
         let Some((_, allowed)) = MAY_NAME.iter().find(|(name, _)| *name == own) else { continue };
-        for line in code_lines(&text) {
-            for other in &names {
-                let named =
-                    line.contains(&format!("crate::{other}::")) || line.contains(&format!("crate::{other};"));
-                if named && *other != own && !allowed.contains(other) {
-                    wrong.push(format!("{file}: {line}"));
-                }
+        for path in paths(&text) {
+            let other = path.split("::").nth(1).unwrap_or_default();
+            if names.contains(&other) && other != own && !allowed.contains(&other) {
+                wrong.push(format!("{file}: {path}"));
             }
         }
     }

@@ -21,6 +21,7 @@ mod leaving;
 mod load;
 mod malformed;
 mod ops;
+mod page;
 mod paths;
 #[cfg(target_os = "linux")]
 mod power;
@@ -34,4 +35,5 @@ mod space;
 mod store;
 mod timeout;
 mod token;
+mod unread;
 mod wire;

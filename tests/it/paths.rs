@@ -1,6 +1,7 @@
 //! The two paths of a call, the direct one and rmcp's, answer with the same bytes.
 
 use kubemq_mcp::domain::Kind;
+use kubemq_mcp::mcp::{Announced, Direct, Reads};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -12,7 +13,7 @@ use crate::harness::connector::{Connector, echo, rejection};
 /// What differs between any two calls: their ids and times.
 const VOLATILE: [&str; 3] = ["request_id", "elapsed_ms", "first_sent_at"];
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Path {
     Direct,
     /// A member that MCP does not know makes the direct path step aside, and rmcp does not look at it.
@@ -38,15 +39,25 @@ async fn answer(
             headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).expect("plain"));
         }
     }
-    if let Path::Rmcp = path {
+    if path == Path::Rmcp {
         message["unusual"] = true.into();
     }
+    let body = message.to_string();
+    // Nothing in an answer tells its path, so what decides is asked itself.
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().expect("plain"));
+    let announced = Announced {
+        version: text("mcp-protocol-version"),
+        method: text("mcp-method"),
+        name: text("mcp-name"),
+    };
+    let taken = Direct::read(announced, Reads::Stream, body.as_bytes()).is_some();
+    assert_eq!(taken, path == Path::Direct, "{path:?}: {body}");
     let request = client
         .post(url)
         .headers(headers)
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")
-        .body(message.to_string());
+        .body(body);
     let response = request.send().await.expect("an answer");
     let (status, mut headers) = (response.status().as_u16(), response.headers().clone());
     headers.remove("date");

@@ -20,13 +20,13 @@ pub static HTTP: Section = Section {
             &["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"],
             rule::ORIGIN,
             0,
-            "Web pages that may send requests; `:*` stands for any port, no port for that of the scheme. An empty list lets no page in; a request without an `Origin` is not from a page.",
+            "Web pages that may send requests and read the answers; `:*` stands for any port, no port for that of the scheme. An empty list lets no page in; a request without an `Origin` is not from a page.",
         ),
         Setting::integer(
             "http.body_bytes_max",
             4_194_304,
             1024..=104_857_600,
-            "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`.",
+            "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`, and half as much again.",
         ),
         Setting::integer("http.header_bytes_max", 65_536, 8192..=1_048_576, "Largest head of a request."),
         Setting::integer(
@@ -40,6 +40,12 @@ pub static HTTP: Section = Section {
             30,
             1..=300,
             "How long the body of a request may take to arrive.",
+        ),
+        Setting::integer(
+            "http.answer_seconds",
+            30,
+            1..=3600,
+            "How long an answer may wait for a client that reads nothing. Then its connection is closed.",
         ),
         Setting::integer(
             "http.connections_max",

@@ -12,7 +12,7 @@ pub static CHANNEL: Section = Section {
             "channel.requests_pending_max",
             20_000,
             1..=1_000_000,
-            "Requests that wait for a reply at one time, over all channels.",
+            "Requests that wait for a reply at one time, over all channels. With the embedded broker at most `embedded.requests_pending_max`.",
         ),
         Setting::integer(
             "channel.requests_pending_per_channel_max",
@@ -55,7 +55,7 @@ pub static TOOL: Section = Section {
             "tool.body_bytes_max",
             1_048_576,
             1..=67_108_864,
-            "Largest body of a call. At most `http.body_bytes_max`.",
+            "Largest body of a call. `http.body_bytes_max` must be half as much again and 4096 at least, for the rest of the request.",
         ),
         Setting::integer("tool.metadata_bytes_max", 65_536, 0..=1_048_576, "Largest metadata of a call."),
         Setting::integer("tool.tags_max", 64, 0..=1024, "Tags of one call."),

@@ -141,7 +141,12 @@ fn values_that_are_wrong_together_are_told() {
         ),
         ("[broker]\nkeepalive_timeout_seconds = 11", "which is more than `broker.keepalive_seconds`, 10"),
         ("[broker]\nping_timeout_seconds = 6", "which is more than `broker.ping_seconds`, 5"),
-        ("[http]\nbody_bytes_max = 1024", "`tool.body_bytes_max` is 1048576, which is more"),
+        ("[http]\nbody_bytes_max = 1024", "`http.body_bytes_max` must be at least 1576960"),
+        ("[tool]\nbody_bytes_max = 4194304", "`http.body_bytes_max` must be at least 6295552"),
+        (
+            "[channel]\nrequests_pending_max = 20001",
+            "20001, which is more than `embedded.requests_pending_max`, 20000",
+        ),
         ("[admin]\nlisten = '127.0.0.1:9090'", "leave it empty"),
         ("[broker]\nauth_token = 'a'\nauth_token_file = 'b'", "are both set; keep one"),
         ("[access]\ntoken_required = true", "`access.tokens_file` is empty, so nobody could call"),
@@ -158,6 +163,7 @@ fn values_that_are_wrong_together_are_told() {
         assert!(found[0].starts_with("config.toml:") && found[0].contains(expected), "{text}: {found:?}");
     }
     assert!(load("[admin]\nlisten = '127.0.0.1:0'\n[server]\nlisten = '127.0.0.1:0'").is_ok());
+    assert!(load("[broker]\naddress = 'a:1'\n[channel]\nrequests_pending_max = 20001").is_ok());
     let spoilt = "[channel]\nrequests_pending_max = 0";
     assert_eq!(problems(load(spoilt)).len(), 1, "a wrong value is not judged a second time");
 }

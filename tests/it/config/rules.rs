@@ -69,6 +69,12 @@ fn hosts_and_origins_have_the_shape_of_their_headers() {
     let wrong = [
         ("localhost:9090", "write only the host"),
         ("http://a", "write only the host"),
+        ("bücher.example", "write only the host"),
+        ("user@host", "write only the host"),
+        ("::1", "write only the host"),
+        ("a:", "write only the host"),
+        ("*", "write only the host"),
+        ("a b", "write only the host"),
         ("a,,b", "it is empty"),
     ];
     check("HTTP__ALLOWED_HOSTS", &["localhost", "[::1],10.0.0.1"], &wrong);
@@ -76,6 +82,11 @@ fn hosts_and_origins_have_the_shape_of_their_headers() {
     let wrong = [
         ("a.example", "write an origin such as"),
         ("http://a/b", "write an origin"),
+        ("https://bücher.example", "write an origin"),
+        ("https://user@host", "write an origin"),
+        ("https://a:70000", "write an origin"),
+        ("https://", "write an origin"),
+        ("https://*:80", "write an origin"),
         ("*", "write an origin"),
     ];
     check("HTTP__ALLOWED_ORIGINS", &right, &wrong);

@@ -6,6 +6,7 @@
 //! | Channel | What happens |
 //! |---|---|
 //! | `echo…` | the body, metadata and tags come back |
+//! | `other-id…` | as `echo`, under the request id `another` |
 //! | `hold…` | as `echo`, after [`Scripted::release`] |
 //! | `silent…` | nothing, ever |
 //! | `bytes.N` | a body of N bytes |
@@ -186,6 +187,7 @@ impl State {
         let (word, rest) = request.channel.split_once('.').unwrap_or((&request.channel, ""));
         match word {
             "echo" => Ok(self.echo(request)),
+            "other-id" => Ok(proto::Response { request_id: "another".into(), ..self.echo(request) }),
             "hold" => {
                 let _ = self.released.subscribe().wait_for(|released| *released).await;
                 Ok(self.echo(request))
