@@ -15,6 +15,7 @@ mod listener;
 mod metrics;
 mod ops;
 mod page;
+mod room;
 mod router;
 
 pub use admin::Admin;

@@ -8,8 +8,9 @@ use super::error::Problem;
 use super::value::Value;
 
 /// Pairs of options of which the first may be at most the second.
-const AT_MOST: [(&str, &str); 4] = [
+const AT_MOST: [(&str, &str); 5] = [
     ("channel.requests_pending_per_channel_max", "channel.requests_pending_max"),
+    ("http.body_bytes_max", "http.bodies_bytes_max"),
     ("broker.keepalive_timeout_seconds", "broker.keepalive_seconds"),
     ("broker.ping_timeout_seconds", "broker.ping_seconds"),
     ("store.record_keep_seconds", "store.in_doubt_keep_seconds"),

@@ -21,6 +21,7 @@ use axum::{Json, Router};
 use serde_json::Value;
 
 use super::fault::{Fault, INVALID_REQUEST};
+use super::room::Room;
 use super::{Config, body};
 use crate::access::AdminToken;
 use crate::idempotency::{Closed, Consent, Handle, Refusal};
@@ -36,6 +37,7 @@ pub struct Admin {
     keys: Handle,
     gate: Arc<Gate>,
     limit: body::Limit,
+    room: Room,
 }
 
 impl Admin {
@@ -43,7 +45,12 @@ impl Admin {
     pub fn new(keys: Handle, token: Option<AdminToken>, config: &Config) -> Self {
         let patience = Duration::from_secs(config.body_seconds);
         let gate = Arc::new(Gate::new(token, config));
-        Self { keys, gate, limit: body::Limit { bytes_max: BODY_BYTES_MAX, patience } }
+        Self {
+            keys,
+            gate,
+            limit: body::Limit { bytes_max: BODY_BYTES_MAX, patience },
+            room: Room::new(config.bodies_bytes_max),
+        }
     }
 
     async fn list(&self, query: &str) -> Result<Value, Fault> {
@@ -92,7 +99,7 @@ impl Admin {
 
     async fn change(self, request: Request) -> Result<Value, Fault> {
         let (parts, body) = request.into_parts();
-        let body = body::read(&parts.headers, body, self.limit).await?;
+        let body = body::read(&parts.headers, body, self.limit, &mut self.room.share()).await?;
         // A task of its own: an operator who leaves meanwhile has changed the key all the same, and the log must say so.
         let changing = tokio::spawn(async move {
             match parts.uri.path() {

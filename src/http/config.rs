@@ -14,6 +14,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Largest body of a request.
     pub body_bytes_max: usize,
+    /// The bodies of all requests at one time.
+    pub bodies_bytes_max: usize,
     /// Largest head of a request.
     pub header_bytes_max: usize,
     /// How long the head of a request may take to arrive.
@@ -35,6 +37,7 @@ impl Default for Config {
             allowed_hosts: texts(["localhost", "127.0.0.1", "[::1]"]),
             allowed_origins: texts(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
             body_bytes_max: 4_194_304,
+            bodies_bytes_max: 268_435_456,
             header_bytes_max: 65_536,
             header_seconds: 10,
             body_seconds: 30,

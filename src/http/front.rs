@@ -20,6 +20,7 @@ use super::fault::{Fault, INVALID_REQUEST};
 use super::guard::Guard;
 use super::last_word::Heard;
 use super::page;
+use super::room::{Room, Share};
 use crate::access::Callers;
 use crate::mcp::{Agent, Direct, Leaving, Server};
 
@@ -31,6 +32,7 @@ pub struct Front {
     guard: Arc<Guard>,
     callers: Callers,
     limit: body::Limit,
+    room: Room,
 }
 
 impl Front {
@@ -53,6 +55,7 @@ impl Front {
                 bytes_max: config.body_bytes_max,
                 patience: Duration::from_secs(config.body_seconds),
             },
+            room: Room::new(config.bodies_bytes_max),
         }
     }
 
@@ -154,7 +157,9 @@ async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
     // Nothing behind this line has a use for the token.
     parts.headers.remove(header::AUTHORIZATION);
     let asked = parts.headers.clone();
-    match read(&front, &parts.method, &asked, body).await {
+    // Held until the answer is made: what came in the body is kept as long.
+    let mut share = front.room.share();
+    match read(&front, &parts.method, &asked, body, &mut share).await {
         Ok(body) => {
             if let Some(heard) = parts.extensions.remove::<Heard>() {
                 heard.whole();
@@ -167,12 +172,18 @@ async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
     }
 }
 
-async fn read(front: &Front, method: &Method, headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
+async fn read(
+    front: &Front,
+    method: &Method,
+    headers: &HeaderMap,
+    body: Body,
+    share: &mut Share,
+) -> Result<Bytes, Fault> {
     if method != Method::POST {
         let message = format!("{method} is not served here; POST one JSON-RPC message");
         return Err(Fault::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message));
     }
-    body::read(headers, body, front.limit).await.map_err(|fault| match fault.status {
+    body::read(headers, body, front.limit, share).await.map_err(|fault| match fault.status {
         StatusCode::PAYLOAD_TOO_LARGE => {
             Fault { message: format!("{} (http.body_bytes_max)", fault.message), ..fault }
         }

@@ -48,3 +48,23 @@ async fn a_client_that_reads_nothing_loses_its_connection() {
     assert!(rest.len() < CALLS * BODY_BYTES, "not all was kept for it");
     connector.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_of_calls_that_wait_share_one_limit() {
+    let connector = Connector::with(|config| {
+        (config.http.body_bytes_max, config.http.bodies_bytes_max) = (4_000, 5_000);
+    })
+    .await;
+    let (agent, waiting) = (connector.agent(), connector.agent());
+    let call =
+        |seconds: u64| json!({ "channel": "nobody", "body": "x".repeat(3_000), "timeout_seconds": seconds });
+    let held = call(2);
+    let first = tokio::spawn(async move { waiting.call("query_send", held).await });
+    connector.until_pending(1).await;
+    let refused = agent.call("query_send", call(1)).await;
+    assert_eq!(refused.status, 503);
+    assert!(refused.body.to_string().contains("http.bodies_bytes_max"), "{refused:?}");
+    assert!(first.await.expect("no panic").is_error(), "nobody listens");
+    assert_eq!(agent.call("query_send", call(1)).await.status, 200, "its room is free again");
+    connector.stop().await;
+}

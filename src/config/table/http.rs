@@ -28,6 +28,12 @@ pub static HTTP: Section = Section {
             1024..=104_857_600,
             "Largest body of a request. It must have room for the largest call, `tool.body_bytes_max`, and half as much again.",
         ),
+        Setting::integer(
+            "http.bodies_bytes_max",
+            268_435_456,
+            1024..=4_294_967_296,
+            "The bodies of all requests that run at one time. At least `http.body_bytes_max`. A request beyond it is answered 503 and not sent.",
+        ),
         Setting::integer("http.header_bytes_max", 65_536, 8192..=1_048_576, "Largest head of a request."),
         Setting::integer(
             "http.header_seconds",
