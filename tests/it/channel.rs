@@ -55,6 +55,8 @@ fn stage<Test: Future<Output = ()>>(way: Way, config: Config, test: impl FnOnce(
     };
     System::with_tokio_rt(runtime).block_on(async {
         let broker = Arc::new(Fake { way, asked: AtomicUsize::new(0) });
+        // Before the first figure: a series made without the recorder is missing from every scrape of this process.
+        kubemq_mcp::telemetry::install_recorder();
         let seats = Seats::new(&config);
         let registry = Registry::new(seats.clone(), config, broker.clone(), Duration::from_secs(10));
         test(Stage { broker, seats, registry }).await;
