@@ -6,10 +6,12 @@ import re
 import shutil
 import sys
 import urllib.request
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import install, process
@@ -98,14 +100,17 @@ class Connector:
 async def serving(binary: Path, *flags: str) -> AsyncIterator[Connector]:
     """Runs `serve` with an embedded broker, both on free ports."""
     command = [binary, "serve", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0", *flags]
-    # In a folder without a config.toml, so that the defaults are what is tested.
-    folder = install.TARGET / "empty"
-    folder.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{binary.name}.log"
-    async with process.running(command, log, cwd=folder) as started:
-        line = await process.line_with(started, "is ready")
-        url = re.search(r"http://\S+/mcp", line)
-        broker = re.search(r"(\d+\.\d+\.\d+\.\d+:\d+)\)", line)
-        if url is None or broker is None:
-            raise RuntimeError(f"the ready line names no URL or no broker: {line}")
-        yield Connector(binary, url.group(), broker.group(1))
+    # In a folder without a config.toml, so that the defaults are what is tested, and without the keys of an earlier run.
+    with TemporaryDirectory() as folder:
+        async with process.running(command, log, cwd=Path(folder)) as started:
+            yield await _found(binary, started)
+
+
+async def _found(binary: Path, started: Process) -> Connector:
+    line = await process.line_with(started, "is ready")
+    url = re.search(r"http://\S+/mcp", line)
+    broker = re.search(r"(\d+\.\d+\.\d+\.\d+:\d+)\)", line)
+    if url is None or broker is None:
+        raise RuntimeError(f"the ready line names no URL or no broker: {line}")
+    return Connector(binary, url.group(), broker.group(1))

@@ -1,6 +1,7 @@
 """Agents that start the connector: alone with its demo responders, and in front of one that runs."""
 
 import asyncio
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +17,8 @@ KINDS = [agent.PYTHON_AUTO, agent.PYTHON_LEGACY, agent.NPM_V1, agent.NPM_V2_AUTO
 
 # Runs a command and leaves a note of its exit status. A client that has to kill what it started kills this
 # shell, and then there is no note: so the note proves that the connector ended by itself when its input did.
-NOTED = 'note="$1"; shift; "$@"; echo $? > "$note"'
+# It runs in a folder of its own, where nothing is configured and no keys of another run are.
+NOTED = 'cd "$1"; shift; "$@"; echo $? > status'
 
 
 async def run(tally: Tally, running: Connector, responders: list[Responder]) -> None:
@@ -47,9 +49,9 @@ WAITING = {"channel": "interop.nobody", "body": "wait", "timeout_seconds": 30}
 
 async def connected(tally: Tally, client: Agent, where: str, binary: Path, *flags: str) -> Path | None:
     """Connects over standard input and output; gives where the exit status will be noted."""
-    note = install.TARGET / "empty" / "status"
-    note.unlink(missing_ok=True)
-    command = ["sh", "-c", NOTED, "sh", str(note), str(binary), "stdio", "--log-level", "warn", *flags]
+    folder = Path(tempfile.mkdtemp(dir=install.TARGET))
+    note = folder / "status"
+    command = ["sh", "-c", NOTED, "sh", str(folder), str(binary), "stdio", "--log-level", "warn", *flags]
     with tally.check(f"{where}: it connects and finds `kubemq`"):
         judge.server(await client.connect(command=command), client.kind)
         return note
