@@ -9,6 +9,7 @@ mod outcome;
 mod principal;
 mod reply;
 mod request;
+mod subject;
 
 pub use channel::{Channel, ChannelError, ChannelPattern, RESERVED_PREFIXES};
 pub use deadline::{Timeout, TimeoutError};
@@ -17,3 +18,4 @@ pub use outcome::{Cause, Ending, Outcome, Retry, Sent};
 pub use principal::{NAME_CHARACTERS_MAX, Principal, PrincipalError};
 pub use reply::{FOREIGN_TEXT_CHARACTERS_MAX, Reply};
 pub use request::{Kind, Request, RequestId, Tags, Tool};
+pub use subject::Subject;
