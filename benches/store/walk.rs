@@ -2,7 +2,7 @@
 
 use std::io;
 
-use kubemq_mcp::idempotency::{View, Walk};
+use kubemq_mcp::idempotency::{Config, Ledger, Recovered, View};
 use tokio::time::Instant;
 
 use super::sample;
@@ -33,18 +33,13 @@ pub fn run() -> io::Result<()> {
 
 fn walk(directory: &std::path::Path) -> io::Result<()> {
     let begun = Instant::now();
-    let store = sample::open(directory);
+    let mut store = sample::open(directory);
     let (opened, after_open) = (begun.elapsed(), sample::resident());
-    let mut records = 0u64;
-    store
-        .walk(None, &mut |_| {
-            records += 1;
-            Walk::On
-        })
-        .map_err(io::Error::other)?;
+    let (_ledger, Recovered { records, .. }) =
+        Ledger::recover(&mut store, &Config::default(), sample::time(RECORDS)).map_err(io::Error::other)?;
     let took = begun.elapsed();
     say(&format!(
-        "  opened in {opened:.1?} ({} MiB), {records} walked after {took:.1?} ({} MiB, at most {})",
+        "  opened in {opened:.1?} ({} MiB), {records} recovered after {took:.1?} ({} MiB, at most {})",
         after_open.0,
         sample::resident().0,
         sample::resident().1

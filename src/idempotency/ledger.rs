@@ -13,6 +13,7 @@
 //! [`Ledger::take`] and must be durable before any of their answers is told.
 
 mod claim;
+mod ends;
 mod recovery;
 mod settle;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use usage::Usage;
 
 use std::collections::{BTreeMap, HashMap};
 
+use self::ends::Ends;
 use super::{
     Answer, Change, Config, Consent, Decision, Full, Head, Identity, Listed, Operation, Owner, Record,
     Refusal, Resend, Selection, Settlement, State, StateName, StoreError, Timestamp, View, Walk,
@@ -43,6 +45,7 @@ pub struct Ledger {
     owner: Owner,
     head: Head,
     usage: Usage,
+    ends: Ends,
     free_bytes: u64,
     staged: BTreeMap<Identity, Change>,
     // What the keys that are sent again said before, for a withdrawal; as many as requests can be pending. A crash loses
@@ -135,11 +138,9 @@ impl Ledger {
 
     fn sweep(&mut self, max: usize, view: &dyn View) -> Result<usize, StoreError> {
         let mut swept = 0;
-        for identity in view.expired(self.now(), max)? {
-            if self.current(&identity, view)?.is_some_and(|record| record.is_over(self.now())) {
-                self.stage(identity, None, view)?;
-                swept += 1;
-            }
+        for identity in self.ends.over(self.now(), max) {
+            self.stage(identity, None, view)?;
+            swept += 1;
         }
         Ok(swept)
     }
@@ -192,11 +193,13 @@ impl Ledger {
         let change = match self.staged.remove(&identity) {
             Some(change) => {
                 self.usage.change(&identity, change.after.as_ref(), after.as_ref(), reserve);
+                self.ends.change(&identity, change.after.as_ref(), after.as_ref());
                 Change { after, ..change }
             }
             None => {
                 let before = view.get(&identity)?;
                 self.usage.change(&identity, before.as_ref(), after.as_ref(), reserve);
+                self.ends.change(&identity, before.as_ref(), after.as_ref());
                 Change { identity, before, after }
             }
         };

@@ -29,11 +29,10 @@ use std::path::{Path, PathBuf};
 
 use self::engine::{Engine, guarded};
 use self::head::Kept;
-use self::layout::Place;
 use self::lock::Lock;
 use self::mark::Mark;
 use self::recent::Recent;
-use super::{Change, Config, Head, Identity, Record, Store, StoreError, Timestamp, View, Walk};
+use super::{Change, Config, Head, Identity, Record, Store, StoreError, View, Walk};
 
 /// The store on a disk. While it is open no other process opens it.
 pub struct SledStore {
@@ -108,17 +107,6 @@ impl View for SledStore {
         let record = guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()?;
         self.recent.borrow_mut().keep(*identity, record.as_ref());
         Ok(record)
-    }
-
-    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
-        self.whole()?;
-        guarded(|| self.db.range(layout::expired(now)).keys().take(max).collect::<Result<Vec<_>, _>>())?
-            .iter()
-            .map(|key| match Place::of(key) {
-                Some(Place::End(_, identity)) => Ok(identity),
-                _ => Err(StoreError::Misplaced),
-            })
-            .collect()
     }
 
     fn walk(

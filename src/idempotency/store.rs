@@ -17,12 +17,6 @@ pub trait View {
     /// When the store cannot be read, or holds something that is no record.
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError>;
 
-    /// At most `max` keys whose time is over at `now`, those that ended first before the others.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError>;
-
     /// Shows every record behind `after`, in the order of identities, until `visit` says [`Walk::End`].
     ///
     /// # Errors

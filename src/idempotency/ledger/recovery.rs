@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::ends::Ends;
 use super::settle::{Step, doubtful};
 use super::{Config, Head, Identity, Ledger, Owner, State, StoreError, Timestamp, Usage, Walk};
 use crate::idempotency::{Doubt, Store};
@@ -47,12 +48,14 @@ impl Ledger {
         let head = store.head();
         let owner = Owner { instance: head.instance, boot: head.boot + 1 };
         let mut usage = Usage::default();
+        let mut ends = Ends::default();
         let mut latest = head.latest.max(wall);
         let mut open: Vec<Identity> = Vec::new();
         let mut fence = head.fence;
         store.walk(None, &mut |record| {
             let identity = record.identity();
             usage.change(&identity, None, Some(&record), limits.record_bytes_max);
+            ends.change(&identity, None, Some(&record));
             latest = latest.max(record.latest());
             fence = fence.max(record.fence);
             if record.state == State::InProgress && record.owner.instance == head.instance {
@@ -71,6 +74,7 @@ impl Ledger {
             owner,
             head,
             usage,
+            ends,
             free_bytes: 0,
             staged: BTreeMap::new(),
             before_resend: HashMap::new(),

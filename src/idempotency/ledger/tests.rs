@@ -161,6 +161,9 @@ impl Bench {
         assert_eq!(usage.bytes(), bytes.sum::<u64>());
         let doubts = records.iter().filter(|record| record.state == State::InDoubt);
         assert_eq!(usage.oldest_doubt(), doubts.filter_map(|record| record.doubt.map(|(at, _)| at)).min());
+        let mut ends = ends::Ends::default();
+        records.iter().for_each(|record| ends.change(&record.identity(), None, Some(record)));
+        assert_eq!(self.ledger.ends, ends);
     }
 }
 

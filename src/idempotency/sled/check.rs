@@ -12,7 +12,7 @@ use super::mark::MARK;
 use super::nameplate::{Nameplate, State};
 use super::report::{CheckReport, Problem};
 use super::{OpenError, StoreError, directory, layout, open};
-use crate::idempotency::{Head, Record, RecordError};
+use crate::idempotency::{Head, Record};
 
 /// Reads everything in a store.
 ///
@@ -73,17 +73,6 @@ fn read(db: &::sled::Db, report: &mut CheckReport) -> Result<(), StoreError> {
                 report.record(&record, value.len());
                 if record.identity() != identity {
                     report.problem(Problem::Misplaced(identity));
-                } else if let Some(until) = record.expires()
-                    && !guarded(|| db.contains_key(layout::expiry_key(until, &identity)))?
-                {
-                    report.problem(Problem::NoEnd(identity, until));
-                }
-            }
-            Some(layout::Place::End(until, identity)) => {
-                let record = guarded(|| db.get(layout::record_key(&identity)))?;
-                let record = record.map_or(Err(RecordError::Short), |value| Record::decode(&value));
-                if record.map_or(None, |record| record.expires()) != Some(until) {
-                    report.problem(Problem::NoRecordEnds(identity, until));
                 }
             }
             None => report.problem(Problem::Unknown(key.to_vec())),

@@ -48,10 +48,6 @@ pub enum Problem {
     NoRecord(Identity, RecordError),
     /// A record stands under the name of another.
     Misplaced(Identity),
-    /// Nothing would ever forget this record: its end is not in the index.
-    NoEnd(Identity, Timestamp),
-    /// The index has an end that no record has.
-    NoRecordEnds(Identity, Timestamp),
     /// Something that this program never writes.
     Unknown(Vec<u8>),
     /// Files outside of the log, which are never synced.
@@ -101,18 +97,6 @@ impl fmt::Display for Problem {
             Self::Misplaced(identity) => {
                 write!(formatter, "record {}: it stands under the name of another", Hex(identity.as_bytes()))
             }
-            Self::NoEnd(identity, until) => write!(
-                formatter,
-                "record {}: its end at {} is not in the index",
-                Hex(identity.as_bytes()),
-                until.milliseconds()
-            ),
-            Self::NoRecordEnds(identity, until) => write!(
-                formatter,
-                "index: an end at {} that record {} does not have",
-                until.milliseconds(),
-                Hex(identity.as_bytes())
-            ),
             Self::Unknown(key) => write!(formatter, "key {}: this program never writes it", Hex(key)),
             Self::Blobs(files) => {
                 write!(

@@ -2,16 +2,15 @@
 //!
 //! It keeps bytes and not records, so that what it gives back has gone through the codec. It can be told to fail.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Change, Head, Store, StoreError, View, Walk};
-use crate::idempotency::{Identity, Record, Timestamp};
+use crate::idempotency::{Identity, Record};
 
 /// A store in memory. A clone is a copy, as a backup would be.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     records: BTreeMap<Identity, Vec<u8>>,
-    expiry: BTreeSet<(Timestamp, Identity)>,
     head: Head,
     fails: Option<StoreError>,
     free_bytes: Option<u64>,
@@ -37,11 +36,6 @@ impl MemoryStore {
 impl View for MemoryStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
         self.records.get(identity).map(|bytes| Record::decode(bytes).map_err(StoreError::from)).transpose()
-    }
-
-    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
-        let over = self.expiry.iter().take_while(|(until, _)| *until <= now);
-        Ok(over.take(max).map(|(_, identity)| *identity).collect())
     }
 
     fn walk(
@@ -78,21 +72,11 @@ impl Store for MemoryStore {
         if let Some(error) = &self.fails {
             return Err(error.clone());
         }
-        for Change { identity, before, after } in changes {
-            if let Some(until) = before.as_ref().and_then(Record::expires) {
-                self.expiry.remove(&(until, *identity));
-            }
+        for Change { identity, after, .. } in changes {
             match after {
-                Some(record) => {
-                    if let Some(until) = record.expires() {
-                        self.expiry.insert((until, *identity));
-                    }
-                    self.records.insert(*identity, record.encode());
-                }
-                None => {
-                    self.records.remove(identity);
-                }
-            }
+                Some(record) => self.records.insert(*identity, record.encode()),
+                None => self.records.remove(identity),
+            };
         }
         self.head = *head;
         Ok(())

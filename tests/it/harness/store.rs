@@ -53,10 +53,6 @@ impl View for SharedStore {
         self.disk(|store| store.get(identity))
     }
 
-    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
-        self.disk(|store| store.expired(now, max))
-    }
-
     fn walk(
         &self,
         after: Option<&Identity>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kubemq_mcp::domain::RequestId;
 use kubemq_mcp::idempotency::{
-    Change, Head, Identity, MemoryStore, Record, State, Store, StoreError, Timestamp, View, Walk,
+    Change, Head, Identity, MemoryStore, Record, State, Store, StoreError, View, Walk,
 };
 
 /// What becomes of one write.
@@ -83,10 +83,6 @@ impl View for Disk {
             return Err(StoreError::Broken("a read fails on purpose".into()));
         }
         self.store.get(identity)
-    }
-
-    fn expired(&self, now: Timestamp, max: usize) -> Result<Vec<Identity>, StoreError> {
-        self.store.expired(now, max)
     }
 
     fn walk(

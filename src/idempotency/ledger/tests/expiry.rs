@@ -111,6 +111,20 @@ fn a_sweep_takes_what_is_over_and_nothing_else() {
 }
 
 #[test]
+fn a_start_knows_when_each_record_ends() {
+    let mut bench = Bench::new();
+    bench.ended("done", executed());
+    bench.ended("doubted", timed_out());
+    run(bench.claim("running"));
+    bench.restart();
+    bench.pass(DAY);
+    assert_eq!(bench.one(Operation::Sweep { max: 10 }), Answer::Swept(1));
+    bench.pass(IN_DOUBT_DAYS * DAY);
+    assert_eq!(bench.one(Operation::Sweep { max: 10 }), Answer::Swept(2));
+    assert_eq!(bench.ledger.usage().records(), 0);
+}
+
+#[test]
 fn a_sweep_spares_a_key_that_was_claimed_anew_in_its_batch() {
     let mut bench = Bench::new();
     bench.ended("a", executed());
