@@ -1,4 +1,4 @@
-//! What the store of keys costs: `cargo bench --bench store [-- pairs | actor | walk | growth]`.
+//! What the store of keys costs: `cargo bench --bench store [-- pairs | actor | start | growth]`.
 //!
 //! Every figure of speed is a ratio to something simpler in the same run, since machines differ and are busy.
 
@@ -6,7 +6,7 @@ mod actor;
 mod growth;
 mod pairs;
 mod sample;
-mod walk;
+mod start;
 
 use std::io::{self, Write};
 
@@ -24,8 +24,8 @@ fn main() -> io::Result<()> {
     if is_wanted("actor") {
         actor::run()?;
     }
-    if is_wanted("walk") {
-        walk::run()?;
+    if is_wanted("start") {
+        start::run()?;
     }
     if is_wanted("growth") {
         growth::run()?;

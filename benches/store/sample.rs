@@ -1,7 +1,8 @@
 //! Records as a busy connector has them, of about 350 bytes.
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubemq_mcp::domain::{Channel, Key, Principal, RequestId};
 use kubemq_mcp::idempotency::{
@@ -72,9 +73,13 @@ pub fn fill(store: &mut SledStore, numbers: std::ops::Range<u64>, batch: usize) 
     }
 }
 
-/// When the key of a number is claimed: a thousand keys a second.
+/// When the key of a number is claimed: a thousand keys a second from now on.
 pub fn time(number: u64) -> Timestamp {
-    Timestamp::from_milliseconds(1_700_000_000_000 + number)
+    static BEGIN: LazyLock<Timestamp> = LazyLock::new(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is right");
+        Timestamp::from_milliseconds(u64::try_from(now.as_millis()).expect("a year before 500 million"))
+    });
+    BEGIN.plus(Duration::from_millis(number))
 }
 
 /// Commits changes, and keeps the count as the ledger does.
@@ -87,9 +92,9 @@ pub fn commit(store: &mut SledStore, changes: &[Change]) {
     store.commit(changes, &head).expect("a disk that works");
 }
 
-/// What the process has in memory, and the most it ever had, in MiB.
-pub fn resident() -> (u64, u64) {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+/// What a process has in memory, and the most it ever had, in MiB.
+pub fn resident(process: &str) -> (u64, u64) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
     let figure = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of that name");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1_024
