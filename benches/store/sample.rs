@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
+use kubemq_mcp::clock;
 use kubemq_mcp::domain::{Channel, Key, Principal, RequestId};
 use kubemq_mcp::idempotency::{
     Change, Config, Head, Owner, Record, Settlement, SledStore, State, Store, Timestamp, View,
@@ -76,7 +77,7 @@ pub fn fill(store: &mut SledStore, numbers: std::ops::Range<u64>, batch: usize) 
 /// When the key of a number is claimed: a thousand keys a second from now on.
 pub fn time(number: u64) -> Timestamp {
     static BEGIN: LazyLock<Timestamp> = LazyLock::new(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is right");
+        let now = clock::now().duration_since(UNIX_EPOCH).expect("a clock that is right");
         Timestamp::from_milliseconds(u64::try_from(now.as_millis()).expect("a year before 500 million"))
     });
     BEGIN.plus(Duration::from_millis(number))

@@ -150,12 +150,12 @@ impl Ledger {
         let mut listed = Listed::default();
         let mut visits = 0;
         let now = self.now();
-        view.walk(selection.after.as_ref(), &mut |record| {
+        view.walk(selection.after, &mut |record| {
             if listed.records.len() >= selection.max || visits >= LIST_VISITS_MAX {
                 return Walk::End;
             }
             visits += 1;
-            listed.next = Some(record.identity());
+            listed.next = Some(record.fence);
             let fits = selection.principal.as_ref().is_none_or(|principal| *principal == record.principal)
                 && selection.state.is_none_or(|state| state == record.state_name())
                 && !record.is_over(now);

@@ -103,8 +103,8 @@ pub struct Selection {
     pub principal: Option<Principal>,
     /// Only in this state.
     pub state: Option<StateName>,
-    /// Only behind this one, in the order of identities.
-    pub after: Option<Identity>,
+    /// Only those whose claim has a higher number than this; lists are in the order of claims.
+    pub after: Option<u64>,
     /// At most so many.
     pub max: usize,
 }
@@ -164,8 +164,8 @@ pub enum Answer {
 pub struct Listed {
     /// The records of this piece.
     pub records: Vec<Record>,
-    /// Behind which one the next piece begins; `None` at the end.
-    pub next: Option<Identity>,
+    /// The number of the claim behind which the next piece begins; `None` at the end.
+    pub next: Option<u64>,
 }
 
 /// May this command leave?

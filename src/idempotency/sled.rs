@@ -9,6 +9,7 @@ mod directory;
 mod engine;
 mod error;
 mod head;
+mod index;
 mod layout;
 mod lock;
 mod mark;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 use self::engine::{Engine, guarded};
 use self::head::Kept;
+use self::index::Index;
 use self::lock::Lock;
 use self::mark::Mark;
 use self::recent::Recent;
@@ -43,6 +45,8 @@ pub struct SledStore {
     file: File,
     mark: Mark,
     recent: RefCell<Recent>,
+    /// Made by the first walk, which every start has to do anyway.
+    index: RefCell<Option<Index>>,
     /// The first error of a commit. Nobody can say what the disk holds then, and sled shows what it may not hold.
     failed: Option<StoreError>,
     /// Let go last.
@@ -91,9 +95,13 @@ impl SledStore {
         self.mark.committed(kept.commits).map_err(|error| engine::failed(&error))
     }
 
+    fn make_index(&self) -> Result<(), StoreError> {
+        if self.index.borrow().is_some() { Ok(()) } else { self.walk(None, &mut |_| Walk::End) }
+    }
+
     fn record(key: &[u8], value: &[u8]) -> Result<Record, StoreError> {
         let record = Record::decode(value)?;
-        if layout::record_key(&record.identity()) == key { Ok(record) } else { Err(StoreError::Misplaced) }
+        if layout::record_key(record.fence) == key { Ok(record) } else { Err(StoreError::Misplaced) }
     }
 }
 
@@ -101,25 +109,40 @@ impl View for SledStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
         self.whole()?;
         if let Some(record) = self.recent.borrow().get(identity) {
-            return Ok(record);
+            return Ok(Some(record.clone()));
         }
-        let key = layout::record_key(identity);
-        let record = guarded(|| self.db.get(key))?.map(|value| Self::record(&key, &value)).transpose()?;
-        self.recent.borrow_mut().keep(*identity, record.as_ref());
-        Ok(record)
+        self.make_index()?;
+        let fence = self.index.borrow().as_ref().and_then(|index| index.fence(identity));
+        let Some(key) = fence.map(layout::record_key) else { return Ok(None) };
+        let value = guarded(|| self.db.get(key))?.ok_or(StoreError::Misplaced)?;
+        let record = Self::record(&key, &value)?;
+        if record.identity() != *identity {
+            return Err(StoreError::Misplaced);
+        }
+        self.recent.borrow_mut().keep(*identity, Some(&record));
+        Ok(Some(record))
     }
 
-    fn walk(
-        &self,
-        after: Option<&Identity>,
-        visit: &mut dyn FnMut(Record) -> Walk,
-    ) -> Result<(), StoreError> {
+    fn walk(&self, after: Option<u64>, visit: &mut dyn FnMut(Record) -> Walk) -> Result<(), StoreError> {
         self.whole()?;
+        let mut index = (after.is_none() && self.index.borrow().is_none()).then(Index::default);
+        let mut walk = Walk::On;
         let mut entries = self.db.range(layout::records(after));
         while let Some((key, value)) = guarded(|| entries.next().transpose())? {
-            if visit(Self::record(&key, &value)?) == Walk::End {
+            let record = Self::record(&key, &value)?;
+            if let Some(index) = &mut index {
+                index.found(&record)?;
+            }
+            if walk == Walk::On {
+                walk = visit(record);
+            }
+            // Half of an index would be none.
+            if walk == Walk::End && index.is_none() {
                 break;
             }
+        }
+        if index.is_some() {
+            *self.index.borrow_mut() = index;
         }
         Ok(())
     }
@@ -140,6 +163,7 @@ impl View for SledStore {
 impl Store for SledStore {
     fn commit(&mut self, changes: &[Change], head: &Head) -> Result<(), StoreError> {
         self.whole()?;
+        self.make_index()?;
         let mut batch = ::sled::Batch::default();
         for change in changes {
             layout::write(&mut batch, change)?;
@@ -151,6 +175,9 @@ impl Store for SledStore {
         written?;
         let recent = self.recent.get_mut();
         changes.iter().for_each(|change| recent.keep(change.identity, change.after.as_ref()));
+        if let Some(index) = self.index.get_mut() {
+            changes.iter().for_each(|change| index.change(&change.identity, change.after.as_ref()));
+        }
         Ok(())
     }
 }

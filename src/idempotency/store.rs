@@ -17,12 +17,12 @@ pub trait View {
     /// When the store cannot be read, or holds something that is no record.
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError>;
 
-    /// Shows every record behind `after`, in the order of identities, until `visit` says [`Walk::End`].
+    /// Shows every record whose claim has a higher number than `after`, in the order of claims, until `visit` says
+    /// [`Walk::End`].
     ///
     /// # Errors
     /// When the store cannot be read, or holds something that is no record.
-    fn walk(&self, after: Option<&Identity>, visit: &mut dyn FnMut(Record) -> Walk)
-    -> Result<(), StoreError>;
+    fn walk(&self, after: Option<u64>, visit: &mut dyn FnMut(Record) -> Walk) -> Result<(), StoreError>;
 
     /// What the store says of itself.
     fn head(&self) -> Head;
@@ -90,8 +90,8 @@ pub enum StoreError {
     /// A record on the disk is not one.
     #[error("the store is damaged: {0}")]
     Damaged(#[from] RecordError),
-    /// A record stands under the name of another.
-    #[error("the store is damaged: a record stands under a name that is not its own")]
+    /// A record stands where another should, or a key has two.
+    #[error("the store is damaged: a record stands where none of its key should")]
     Misplaced,
     /// A record to be written is larger than the store takes; nothing was written.
     #[error("a record of {bytes} bytes is larger than the {bytes_max} that the store takes")]

@@ -40,7 +40,7 @@ pub fn record(record: &Record) -> Value {
 /// A piece of a list, and where the next one begins.
 pub fn listed(listed: &Listed) -> Value {
     let keys: Vec<Value> = listed.records.iter().map(record).collect();
-    json!({ "keys": keys, "next": listed.next.as_ref().map(ask::cursor) })
+    json!({ "keys": keys, "next": listed.next.map(ask::cursor) })
 }
 
 /// A record as it was before it was forgotten.

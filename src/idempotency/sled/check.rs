@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::engine::guarded;
 use super::head::Kept;
+use super::index::Index;
 use super::lock::{self, Lock, Patience};
 use super::mark::MARK;
 use super::nameplate::{Nameplate, State};
@@ -59,20 +60,23 @@ pub fn check(directory: &Path) -> Result<CheckReport, OpenError> {
 
 fn read(db: &::sled::Db, report: &mut CheckReport) -> Result<(), StoreError> {
     let mut entries = db.iter();
+    let mut index = Index::default();
     while let Some((key, value)) = guarded(|| entries.next().transpose())? {
         match layout::Place::of(&key) {
             Some(layout::Place::Head) => {}
-            Some(layout::Place::Record(identity)) => {
+            Some(layout::Place::Record(fence)) => {
                 let record = match Record::decode(&value) {
                     Ok(record) => record,
                     Err(error) => {
-                        report.problem(Problem::NoRecord(identity, error));
+                        report.problem(Problem::NoRecord(fence, error));
                         continue;
                     }
                 };
                 report.record(&record, value.len());
-                if record.identity() != identity {
-                    report.problem(Problem::Misplaced(identity));
+                if record.fence != fence {
+                    report.problem(Problem::Misplaced(fence));
+                } else if index.found(&record).is_err() {
+                    report.problem(Problem::Second(fence));
                 }
             }
             None => report.problem(Problem::Unknown(key.to_vec())),

@@ -1,8 +1,8 @@
-//! What stands where in the tree: the head, and the records by identity.
+//! What stands where in the tree: the head, and the records in the order of their claims.
 //!
 //! ```text
-//! h            -> head
-//! r ‖ identity -> record
+//! h                    -> head
+//! r ‖ number of claim -> record      big-endian
 //! ```
 //!
 //! All of it is one tree, since sled writes one tree atomically and not two.
@@ -10,7 +10,7 @@
 use std::ops::Bound;
 
 use super::StoreError;
-use crate::idempotency::{Change, Identity};
+use crate::idempotency::Change;
 
 /// Where the head stands.
 pub const HEAD: &[u8] = b"h";
@@ -20,12 +20,12 @@ pub const HEAD: &[u8] = b"h";
 pub const RECORD_BYTES_LIMIT: usize = 14 << 10;
 
 const RECORD: u8 = b'r';
-const RECORD_BYTES: usize = 1 + 32;
+const RECORD_BYTES: usize = 1 + 8;
 
-/// Where the record of an identity stands.
-pub fn record_key(identity: &Identity) -> [u8; RECORD_BYTES] {
+/// Where a record stands.
+pub fn record_key(fence: u64) -> [u8; RECORD_BYTES] {
     let mut key = [RECORD; RECORD_BYTES];
-    key[1..].copy_from_slice(identity.as_bytes());
+    key[1..].copy_from_slice(&fence.to_be_bytes());
     key
 }
 
@@ -34,8 +34,8 @@ pub fn record_key(identity: &Identity) -> [u8; RECORD_BYTES] {
 pub enum Place {
     /// The head.
     Head,
-    /// A record.
-    Record(Identity),
+    /// The record of the claim with this number.
+    Record(u64),
 }
 
 impl Place {
@@ -44,13 +44,13 @@ impl Place {
         if key == HEAD {
             return Some(Self::Head);
         }
-        let identity = key.strip_prefix(&[RECORD])?;
-        Some(Self::Record(Identity::from(<[u8; 32]>::try_from(identity).ok()?)))
+        let fence = key.strip_prefix(&[RECORD])?;
+        Some(Self::Record(u64::from_be_bytes(fence.try_into().ok()?)))
     }
 }
 
 /// The range of the records behind `after`.
-pub fn records(after: Option<&Identity>) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+pub fn records(after: Option<u64>) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let first =
         after.map_or(Bound::Included(vec![RECORD]), |after| Bound::Excluded(record_key(after).to_vec()));
     (first, Bound::Excluded(vec![RECORD + 1]))
@@ -61,12 +61,12 @@ pub fn records(after: Option<&Identity>) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
 /// # Errors
 /// When the record is not what the store takes: nothing may be written that could not be read again.
 pub fn write(batch: &mut ::sled::Batch, change: &Change) -> Result<(), StoreError> {
-    let Change { identity, after, .. } = change;
-    let key = &record_key(identity)[..];
-    let Some(record) = after else {
-        batch.remove(key);
-        return Ok(());
-    };
+    let Change { identity, before, after } = change;
+    let [stood, stands] = [before, after].map(|record| record.as_ref().map(|record| record.fence));
+    if let Some(fence) = stood.filter(|_| stood != stands) {
+        batch.remove(&record_key(fence)[..]);
+    }
+    let Some(record) = after else { return Ok(()) };
     if record.identity() != *identity {
         return Err(StoreError::Misplaced);
     }
@@ -74,7 +74,7 @@ pub fn write(batch: &mut ::sled::Batch, change: &Change) -> Result<(), StoreErro
     if bytes.len() > RECORD_BYTES_LIMIT {
         return Err(StoreError::TooLarge { bytes: bytes.len(), bytes_max: RECORD_BYTES_LIMIT });
     }
-    batch.insert(key, bytes);
+    batch.insert(&record_key(record.fence)[..], bytes);
     Ok(())
 }
 
@@ -86,14 +86,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_says_what_stands_under_it(identity in any::<[u8; 32]>()) {
-            let identity = Identity::from(identity);
-            prop_assert_eq!(Place::of(&record_key(&identity)), Some(Place::Record(identity)));
+        fn a_key_says_what_stands_under_it(fence in any::<u64>()) {
+            prop_assert_eq!(Place::of(&record_key(fence)), Some(Place::Record(fence)));
         }
 
         #[test]
-        fn any_key_is_judged_without_a_panic(key in prop::collection::vec(any::<u8>(), 0..50)) {
+        fn any_key_is_judged_without_a_panic(key in prop::collection::vec(any::<u8>(), 0..20)) {
             let _ = Place::of(&key);
+        }
+
+        #[test]
+        fn records_stand_in_the_order_of_their_claims(fences in any::<[u64; 2]>()) {
+            let keys = fences.map(record_key);
+            prop_assert_eq!(keys[0].cmp(&keys[1]), fences[0].cmp(&fences[1]));
         }
     }
 

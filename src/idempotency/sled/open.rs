@@ -121,6 +121,7 @@ fn ready(directory: &Path, kept: Kept, db: Engine, lock: Lock) -> Result<SledSto
         file,
         mark,
         recent: Default::default(),
+        index: Default::default(),
         failed: None,
         _lock: lock,
     })

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::idempotency::{Head, Identity, Record, RecordError, State, Timestamp};
+use crate::idempotency::{Head, Record, RecordError, State, Timestamp};
 
 /// Problems that are told one by one; of more only the number is.
 const PROBLEMS_MAX: usize = 100;
@@ -44,10 +44,12 @@ pub enum Problem {
         /// As they are.
         found: u64,
     },
-    /// Bytes under the name of a record that are none.
-    NoRecord(Identity, RecordError),
-    /// A record stands under the name of another.
-    Misplaced(Identity),
+    /// Bytes where the record of the claim with this number should stand.
+    NoRecord(u64, RecordError),
+    /// The record of another claim stands where that of this number should.
+    Misplaced(u64),
+    /// The record of this claim has a key that has a record already.
+    Second(u64),
     /// Something that this program never writes.
     Unknown(Vec<u8>),
     /// Files outside of the log, which are never synced.
@@ -91,12 +93,9 @@ impl fmt::Display for Problem {
             Self::Count { counted, found } => {
                 write!(formatter, "the store has counted {counted} records and holds {found}")
             }
-            Self::NoRecord(identity, error) => {
-                write!(formatter, "record {}: {error}", Hex(identity.as_bytes()))
-            }
-            Self::Misplaced(identity) => {
-                write!(formatter, "record {}: it stands under the name of another", Hex(identity.as_bytes()))
-            }
+            Self::NoRecord(fence, error) => write!(formatter, "record {fence}: {error}"),
+            Self::Misplaced(fence) => write!(formatter, "record {fence}: it is that of another claim"),
+            Self::Second(fence) => write!(formatter, "record {fence}: its key has a record already"),
             Self::Unknown(key) => write!(formatter, "key {}: this program never writes it", Hex(key)),
             Self::Blobs(files) => {
                 write!(

@@ -13,7 +13,7 @@ fn opened(directory: &TempDir) -> SledStore {
     SledStore::open(&config).expect("a store")
 }
 
-fn claimed(number: u64) -> Record {
+pub fn claimed(number: u64) -> Record {
     Record {
         principal: Principal::anonymous(),
         key: Key::parse(&format!("key-{number}")).unwrap(),
@@ -114,22 +114,54 @@ fn a_record_under_the_name_of_another_is_refused() {
     let head = store.head();
     let misplaced = Change { identity: claimed(2).identity(), before: None, after: Some(claimed(1)) };
     assert_eq!(store.commit(&[misplaced], &head), Err(StoreError::Misplaced));
-    store.db.insert(layout::record_key(&claimed(2).identity()), claimed(1).encode()).unwrap();
-    assert_eq!(store.get(&claimed(2).identity()), Err(StoreError::Misplaced));
+    store.db.insert(layout::record_key(2), claimed(1).encode()).unwrap();
+    assert_eq!(store.walk(Some(1), &mut |_| Walk::On), Err(StoreError::Misplaced));
+    drop(store);
+    let store = opened(&directory);
     assert_eq!(store.walk(None, &mut |_| Walk::On), Err(StoreError::Misplaced));
+    assert_eq!(store.get(&claimed(2).identity()), Err(StoreError::Misplaced));
+}
+
+#[test]
+fn a_key_with_two_records_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let store = opened(&directory);
+    for fence in [1, 2] {
+        store.db.insert(layout::record_key(fence), Record { fence, ..claimed(1) }.encode()).unwrap();
+    }
+    assert_eq!(store.get(&claimed(1).identity()), Err(StoreError::Misplaced));
+    drop(store);
+    let report = SledStore::check(directory.path()).unwrap();
+    assert_eq!(report.problems, [Problem::Second(2), Problem::Count { counted: 0, found: 2 }]);
+}
+
+#[test]
+fn a_record_moves_with_the_claim_that_it_is_of() {
+    let directory = TempDir::new().unwrap();
+    let mut store = opened(&directory);
+    let (first, second) = (claimed(1), Record { fence: 9, attempt: 2, ..claimed(1) });
+    let head = Head { records: 1, ..store.head() };
+    store.commit(&[change(None, Some(first.clone()))], &head).unwrap();
+    for (before, after) in [(&first, &second), (&second, &first)] {
+        store.commit(&[change(Some(before.clone()), Some(after.clone()))], &head).unwrap();
+        assert_eq!(
+            (all(&store), store.get(&first.identity())),
+            (vec![after.clone()], Ok(Some(after.clone())))
+        );
+    }
 }
 
 #[test]
 fn a_record_of_a_newer_program_is_refused_by_its_number() {
     let directory = TempDir::new().unwrap();
     let store = opened(&directory);
-    store.db.insert(layout::record_key(&claimed(1).identity()), vec![2, 0, 0]).unwrap();
+    store.db.insert(layout::record_key(1), vec![2, 0, 0]).unwrap();
     let newer = StoreError::Damaged(RecordError::Newer { found: 2 });
     assert_eq!(store.get(&claimed(1).identity()), Err(newer.clone()));
     assert_eq!(store.walk(None, &mut |_| Walk::On), Err(newer));
     drop(store);
     let report = SledStore::check(directory.path()).unwrap();
-    let expected = Problem::NoRecord(claimed(1).identity(), RecordError::Newer { found: 2 });
+    let expected = Problem::NoRecord(1, RecordError::Newer { found: 2 });
     assert_eq!(report.problems, [expected]);
 }
 
@@ -156,12 +188,12 @@ fn what_is_never_written_is_told_by_a_check() {
     let directory = TempDir::new().unwrap();
     let store = opened(&directory);
     store.db.insert(b"surprise", b"").unwrap();
-    store.db.insert(layout::record_key(&claimed(2).identity()), claimed(1).encode()).unwrap();
+    store.db.insert(layout::record_key(2), claimed(1).encode()).unwrap();
     drop(store);
     std::fs::write(directory.path().join("blobs").join("1"), "").unwrap();
     let report = SledStore::check(directory.path()).unwrap();
     let expected = [
-        Problem::Misplaced(claimed(2).identity()),
+        Problem::Misplaced(2),
         Problem::Unknown(b"surprise".to_vec()),
         Problem::Count { counted: 0, found: 1 },
         Problem::Blobs(1),

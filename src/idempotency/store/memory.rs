@@ -2,7 +2,8 @@
 //!
 //! It keeps bytes and not records, so that what it gives back has gone through the codec. It can be told to fail.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 
 use super::{Change, Head, Store, StoreError, View, Walk};
 use crate::idempotency::{Identity, Record};
@@ -10,7 +11,8 @@ use crate::idempotency::{Identity, Record};
 /// A store in memory. A clone is a copy, as a backup would be.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    records: BTreeMap<Identity, Vec<u8>>,
+    records: BTreeMap<u64, Vec<u8>>,
+    fences: HashMap<Identity, u64>,
     head: Head,
     fails: Option<StoreError>,
     free_bytes: Option<u64>,
@@ -35,18 +37,13 @@ impl MemoryStore {
 
 impl View for MemoryStore {
     fn get(&self, identity: &Identity) -> Result<Option<Record>, StoreError> {
-        self.records.get(identity).map(|bytes| Record::decode(bytes).map_err(StoreError::from)).transpose()
+        let bytes = self.fences.get(identity).and_then(|fence| self.records.get(fence));
+        bytes.map(|bytes| Record::decode(bytes).map_err(StoreError::from)).transpose()
     }
 
-    fn walk(
-        &self,
-        after: Option<&Identity>,
-        visit: &mut dyn FnMut(Record) -> Walk,
-    ) -> Result<(), StoreError> {
-        for (identity, bytes) in &self.records {
-            if after.is_some_and(|after| identity <= after) {
-                continue;
-            }
+    fn walk(&self, after: Option<u64>, visit: &mut dyn FnMut(Record) -> Walk) -> Result<(), StoreError> {
+        let first = after.map_or(Bound::Unbounded, Bound::Excluded);
+        for bytes in self.records.range((first, Bound::Unbounded)).map(|(_, bytes)| bytes) {
             if visit(Record::decode(bytes)?) == Walk::End {
                 break;
             }
@@ -73,10 +70,13 @@ impl Store for MemoryStore {
             return Err(error.clone());
         }
         for Change { identity, after, .. } in changes {
-            match after {
-                Some(record) => self.records.insert(*identity, record.encode()),
-                None => self.records.remove(identity),
-            };
+            if let Some(fence) = self.fences.remove(identity) {
+                self.records.remove(&fence);
+            }
+            if let Some(record) = after {
+                self.fences.insert(*identity, record.fence);
+                self.records.insert(record.fence, record.encode());
+            }
         }
         self.head = *head;
         Ok(())

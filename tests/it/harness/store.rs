@@ -53,11 +53,7 @@ impl View for SharedStore {
         self.disk(|store| store.get(identity))
     }
 
-    fn walk(
-        &self,
-        after: Option<&Identity>,
-        visit: &mut dyn FnMut(Record) -> Walk,
-    ) -> Result<(), StoreError> {
+    fn walk(&self, after: Option<u64>, visit: &mut dyn FnMut(Record) -> Walk) -> Result<(), StoreError> {
         self.disk(|store| store.walk(after, visit))
     }
 

@@ -85,11 +85,7 @@ impl View for Disk {
         self.store.get(identity)
     }
 
-    fn walk(
-        &self,
-        after: Option<&Identity>,
-        visit: &mut dyn FnMut(Record) -> Walk,
-    ) -> Result<(), StoreError> {
+    fn walk(&self, after: Option<u64>, visit: &mut dyn FnMut(Record) -> Walk) -> Result<(), StoreError> {
         self.store.walk(after, visit)
     }
 

@@ -119,9 +119,11 @@ impl Model {
         self.now = self.now.max(wall);
     }
 
-    /// What was applied is on the disk.
-    pub fn commit(&mut self) {
-        if self.entries != self.disk {
+    /// What was applied is on the disk. `written`: whether anything was; a record says more than an entry does, such as why
+    /// it is in doubt.
+    pub fn commit(&mut self, written: bool) {
+        assert!(written || self.entries == self.disk, "what has changed was not written");
+        if written {
             self.disk = self.entries.clone();
             self.disk_now = self.now;
         }
@@ -243,10 +245,12 @@ impl Model {
         Told::Shown(self.alive(identity).map(|entry| entry.seen()))
     }
 
-    /// Everything of one principal that the disk has.
+    /// Everything of one principal that the disk has, in the order of claims, which is that of requests.
     pub fn list(&self, who: usize) -> Told {
         let listed = self.disk.values().filter(|entry| entry.who == who && !self.is_over(entry));
-        Told::Listed(listed.map(Entry::seen).collect())
+        let mut listed: Vec<Entry> = listed.map(Entry::seen).collect();
+        listed.sort_by_key(|entry| (entry.request.len(), entry.request.clone()));
+        Told::Listed(listed)
     }
 
     pub fn resolve(&mut self, identity: Identity, executed: bool) -> Told {
@@ -273,22 +277,15 @@ impl Model {
         }
     }
 
-    /// What is over on the disk goes, oldest first, unless this batch has changed it.
+    /// What is over goes, oldest first.
     pub fn sweep(&mut self, max: usize) -> Told {
-        let mut over: Vec<(u64, Identity)> = self
-            .disk
-            .iter()
-            .filter(|(_, entry)| self.is_over(entry))
-            .filter_map(|(identity, entry)| self.end_of(entry).map(|end| (end, *identity)))
-            .collect();
+        let ends = self.entries.iter().filter(|(_, entry)| self.is_over(entry));
+        let mut over: Vec<(u64, Identity)> =
+            ends.filter_map(|(identity, entry)| self.end_of(entry).map(|end| (end, *identity))).collect();
         over.sort();
-        let mut swept = 0;
-        for (_, identity) in over.into_iter().take(max) {
-            if self.entries.get(&identity).is_some_and(|entry| self.is_over(entry)) {
-                self.entries.remove(&identity);
-                swept += 1;
-            }
-        }
+        over.truncate(max);
+        let swept = over.len();
+        over.into_iter().for_each(|(_, identity)| drop(self.entries.remove(&identity)));
         Told::Swept(swept)
     }
 }

@@ -159,7 +159,7 @@ impl Pair {
             if !changes.is_empty() {
                 self.bench.store.commit(&changes, &head).unwrap();
             }
-            self.model.commit();
+            self.model.commit(!changes.is_empty());
         }
         if fate != Fate::Durable {
             // Nothing of the batch is told, and the store is closed until the next start.

@@ -80,10 +80,9 @@ impl Twins {
             let identity = claimed(number).identity();
             assert_eq!(disk.get(&identity), self.memory.get(&identity));
         }
-        let after = claimed(5).identity();
         let next = |view: &dyn View| {
             let mut next = None;
-            let walked = view.walk(Some(&after), &mut |record| {
+            let walked = view.walk(Some(5), &mut |record| {
                 next = Some(record);
                 Walk::End
             });
