@@ -14,7 +14,7 @@ use super::error::TokensError;
 use super::file::{self, Stamp};
 use super::metrics::Metrics;
 use super::token::Tokens;
-use crate::domain::Principal;
+use crate::domain::Subject;
 
 /// Between two looks at the file: as long as a token that was taken back may still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -118,15 +118,15 @@ impl Callers {
     ///
     /// # Errors
     /// When the caller is not served, which is counted.
-    pub fn identify(&self, presented: Presented<'_>) -> Result<Principal, Refusal> {
-        let Some(known) = &self.inner.known else { return Ok(Principal::anonymous()) };
+    pub fn identify(&self, presented: Presented<'_>) -> Result<Subject, Refusal> {
+        let Some(known) = &self.inner.known else { return Ok(Subject::anonymous()) };
         let found = match presented {
-            Presented::Nothing if self.inner.nameless == Nameless::Served => Ok(Principal::anonymous()),
+            Presented::Nothing if self.inner.nameless == Nameless::Served => Ok(Subject::anonymous()),
             Presented::Nothing => Err(Refusal::Missing),
             Presented::Unreadable => Err(Refusal::Malformed),
             Presented::Token(token) => {
                 let tokens = known.tokens.read().unwrap_or_else(PoisonError::into_inner);
-                tokens.principal(token).ok_or(Refusal::Unknown)
+                tokens.principal(token).map(Subject::named).ok_or(Refusal::Unknown)
             }
         };
         found.inspect_err(|refusal| Metrics::get().token_refused(*refusal))
@@ -181,6 +181,7 @@ fn tell(path: &Path, tokens: &Tokens) {
 mod tests {
     use super::super::{Hash, append};
     use super::*;
+    use crate::domain::Principal;
 
     fn callers(content: &str, token_required: bool) -> (tempfile::TempDir, PathBuf, Callers) {
         let directory = tempfile::tempdir().unwrap();
@@ -195,15 +196,15 @@ mod tests {
         format!("{name} {}\n", Hash::of(token))
     }
 
-    fn named(name: &str) -> Result<Principal, Refusal> {
-        Ok(Principal::named(name))
+    fn named(name: &str) -> Result<Subject, Refusal> {
+        Ok(Subject::named(Principal::named(name)))
     }
 
     #[test]
     fn without_a_file_everybody_is_anonymous_whatever_is_shown() {
         let callers = Callers::load(&Config::default()).unwrap();
         for shown in [Presented::Nothing, Presented::Token("any"), Presented::Unreadable] {
-            assert_eq!(callers.identify(shown), Ok(Principal::anonymous()));
+            assert_eq!(callers.identify(shown), Ok(Subject::anonymous()));
         }
     }
 

@@ -147,8 +147,8 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
 
 async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let principal = match front.callers.identify(bearer::presented(&parts.headers)) {
-        Ok(principal) => principal,
+    let subject = match front.callers.identify(bearer::presented(&parts.headers)) {
+        Ok(subject) => subject,
         Err(refusal) => {
             body::discard(body, front.limit).await;
             return front.finish(bearer::refused(refusal), Some(&parts.headers));
@@ -165,7 +165,7 @@ async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
                 heard.whole();
             }
             let (reads, leaving) = (compat::reads(&asked), Leaving::CancelsByVersion);
-            let agent = Agent { principal, reads, leaving };
+            let agent = Agent { subject, reads, leaving };
             front.answer(Request::from_parts(parts, ()), body, agent).await
         }
         Err(fault) => front.finish(fault.response(), Some(&asked)),

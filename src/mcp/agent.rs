@@ -5,7 +5,7 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Principal;
+use crate::domain::Subject;
 
 /// The protocol versions served, oldest first. Older ones allow batches, which nothing here does.
 pub const SUPPORTED_VERSIONS: [ProtocolVersion; 3] =
@@ -34,7 +34,7 @@ impl Protocol {
 #[derive(Clone, Debug)]
 pub struct Agent {
     /// Who it is.
-    pub principal: Principal,
+    pub subject: Subject,
     /// Whether it reads a stream.
     pub reads: Reads,
     /// What its leaving means for a command that has not been claimed.
@@ -72,7 +72,7 @@ impl Leaving {
 /// What a call needs to know of who waits for it.
 pub(super) struct Caller {
     /// Who that is.
-    pub principal: Principal,
+    pub subject: Subject,
     /// Cancelled when the agent leaves.
     pub left: CancellationToken,
     /// What that means for a command.
@@ -89,13 +89,13 @@ impl Caller {
             .get::<axum::http::request::Parts>()
             .and_then(|parts| parts.extensions.get::<Agent>().cloned());
         let agent = told.unwrap_or_else(|| Agent {
-            principal: Principal::anonymous(),
+            subject: Subject::anonymous(),
             reads: Reads::Json,
             leaving: Leaving::CancelsByVersion,
         });
         let token = context.meta.get_progress_token().filter(|_| agent.reads == Reads::Stream);
         Self {
-            principal: agent.principal,
+            subject: agent.subject,
             leaving: agent.leaving.in_protocol(Protocol::of(context.protocol_version().as_ref())),
             progress: token.map(|token| (token, context.peer)),
             left: context.ct,

@@ -73,7 +73,7 @@ impl Server {
         let left = CancellationToken::new();
         let stays = left.clone().drop_guard();
         let leaving = agent.leaving.in_protocol(direct.protocol);
-        let caller = Caller { principal: agent.principal, left, leaving, progress: None };
+        let caller = Caller { subject: agent.subject, left, leaving, progress: None };
         let answer = self.answered(direct.tool, direct.arguments, caller).await;
         stays.disarm();
         let message = match answer {
@@ -95,12 +95,12 @@ impl Server {
         arguments: Option<JsonObject>,
         caller: Caller,
     ) -> Result<CallToolResult, ErrorData> {
-        guarded(caller.principal.clone(), tool, self.call(tool, arguments, caller)).await
+        guarded(caller.subject.principal.clone(), tool, self.call(tool, arguments, caller)).await
     }
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
-        let principal = caller.principal;
+        let principal = caller.subject.principal;
         if tool == Tool::CommandStatus {
             return self.status(principal, arguments, arrived).await;
         }

@@ -48,9 +48,7 @@ fn a_second_signal_ends_it_at_once() {
         }
     });
     server.signal("TERM");
-    while !server.log().contains("stopping") {
-        std::thread::yield_now();
-    }
+    server.logged("stopping", 1);
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(130), "{}", server.log());
     // An answer that still gets out says that the call did not succeed.
@@ -72,7 +70,7 @@ fn the_log_has_one_line_per_call_and_never_a_body() {
         }
         agent.call("command_send", json!({ "channel": "nobody", "body": ["s3cret-body"] })).await;
     });
-    let log = server.log();
+    let log = server.logged("call ended", 3);
     assert!(!log.contains("s3cret"), "{log}");
     let ended: Vec<Value> = log
         .lines()
@@ -190,7 +188,7 @@ fn the_demo_in_front_of_a_broker_that_is_down_starts_and_finds_it_later() {
     let nowhere = Nowhere::new();
     let broker = nowhere.address.to_string();
     let server = Binary::start(&["serve", "--listen", "127.0.0.1:0", "--demo", "--broker", &broker], &[]);
-    assert!(server.log().contains("not subscribed yet"), "{}", server.log());
+    server.logged("not subscribed yet", 1);
     let _broker = Binary::start(&["broker", "--listen", &broker], &[]);
     let agent = Agent::new(&server.word("http://"));
     let send = json!({ "channel": "example-commands", "body": "b", "timeout_seconds": 1 });

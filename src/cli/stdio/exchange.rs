@@ -8,7 +8,7 @@ use sse_stream::SseStream;
 
 use crate::cli::credential::Token;
 use crate::cli::web::{self, Unfit};
-use crate::domain::Principal;
+use crate::domain::Subject;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
 
@@ -112,8 +112,8 @@ impl Exchange {
         match self {
             Self::Local(front) => {
                 // Whoever started this process is the only one who can speak to it.
-                let principal = Principal::anonymous();
-                let agent = Agent { principal, reads: Reads::Stream, leaving: Leaving::Cancels };
+                let subject = Subject::anonymous();
+                let agent = Agent { subject, reads: Reads::Stream, leaving: Leaving::Cancels };
                 let response = front.exchange(headers, line, agent).await;
                 let (parts, body) = response.into_parts();
                 Ok(answers(

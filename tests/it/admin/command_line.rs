@@ -96,7 +96,7 @@ fn a_key_in_doubt_is_found_settled_and_forgotten_and_the_log_has_who_and_why_and
         "it is sent again"
     );
 
-    let log = desk.server.log();
+    let log = desk.server.logged("an operator has made a key forgotten", 1);
     let line = |message: &str| log.lines().find(|line| line.contains(message)).expect(message).to_owned();
     let resolve = line("an operator has resolved a key in doubt");
     for part in ["WARN", "principal=\"anonymous\"", "channel=\"nobody\"", "why=\"seen in the ledger\""] {

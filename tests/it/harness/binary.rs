@@ -98,6 +98,19 @@ impl Binary {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What it has logged, once this stands in it so many times: a line is written before it is read here.
+    pub fn logged(&self, text: &str, count: usize) -> String {
+        let started = Instant::now();
+        loop {
+            let log = self.log();
+            if log.matches(text).count() >= count {
+                return log;
+            }
+            assert!(started.elapsed() < DEADLINE, "not {count} times `{text}` in {log}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     /// Its resident memory, in KiB.
     pub fn resident_kib(&self) -> u64 {
         let mut text = String::new();

@@ -143,7 +143,7 @@ fn clients_show_the_token_of_a_file_or_of_the_environment() {
         assert!(status == Some(0) && answer.contains("query response payload"), "{answer} {error}");
         assert!(ping(&url, arguments, variables)["result"].is_object());
     }
-    assert!(server.log().contains("principal=\"alice\""), "{}", server.log());
+    server.logged("principal=\"alice\"", 1);
     for variables in [&[][..], &wrong] {
         let (status, _, error) = call(&url, &[], variables);
         assert_eq!(status, Some(2), "{error}");
