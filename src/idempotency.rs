@@ -12,6 +12,7 @@ mod ledger;
 mod metrics;
 mod operation;
 mod record;
+mod room;
 mod sled;
 mod store;
 mod time;
@@ -25,8 +26,8 @@ pub use identity::{Claim, Identity, Owner};
 pub use ledger::{Ledger, Recovered, RecoveryError, Usage};
 pub use metrics::register_metrics;
 pub use operation::{
-    Answer, Consent, Decision, Ended, Full, Listed, Operation, Proposal, Refusal, Resend, Selection, Settled,
-    StateName, ending_of, settled_ending,
+    Answer, Consent, Decision, Ended, Full, Limit, Listed, Operation, Proposal, Refusal, Resend, Selection,
+    Settled, StateName, ending_of, settled_ending,
 };
 pub use record::{Doubt, RECORD_VERSION, Record, RecordError, Resolution, Settlement, State};
 pub use store::{Change, Head, MemoryStore, Store, StoreError, View, Walk};

@@ -35,8 +35,10 @@ pub fn ops(
                 LinkState::Down { reason, .. } => (false, reason.clone()),
             };
             let actors_answer = door.answers(ACTOR_PATIENCE).await;
-            let store_detail = door.store().health().err().map(|closed| closed.0);
-            let store_up = store_detail.is_none();
+            let closed = door.store().health().err();
+            let store_up = closed.is_none();
+            let full = || door.store().full().map(|full| format!("new keys are refused: {full}"));
+            let store_detail = closed.map(|closed| closed.whole()).or_else(full);
             let ready = broker_up && actors_answer && store_up && !draining;
             Readiness {
                 ready,

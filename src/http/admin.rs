@@ -154,7 +154,7 @@ fn wrong_method(method: &Method, right: &'static str) -> Response<Body> {
 
 /// The store does not say whether it has changed a key.
 fn unclear(whose: &Whose, closed: Closed) -> Fault {
-    let reason = &closed.0;
+    let reason = closed.whole();
     let (principal, key) = (whose.principal.as_str(), whose.key.digest());
     tracing::warn!(principal, key, reason, "whether an operator has changed a key is not known");
     answer::unclear(closed)

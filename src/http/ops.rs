@@ -26,7 +26,7 @@ pub struct Readiness {
     pub actors_answer: bool,
     /// Whether keys can be recorded.
     pub store_up: bool,
-    /// Why they cannot.
+    /// Why they cannot, or why no new ones can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store_detail: Option<String>,
     /// What an operator must know: that the broker is the embedded one, for development, and keeps nothing.

@@ -205,7 +205,7 @@ fn refuse(work: Work) {
             drop(waiter.send(Verdict::Busy));
         }
         Task::Tell { waiter } => {
-            drop(waiter.send(Err(Closed("too much waits for the store already".into()))))
+            drop(waiter.send(Err(Closed::since("too much waits for the store already"))))
         }
         Task::Settle { .. } | Task::Sweep | Task::Stop { .. } => {}
     }
@@ -219,7 +219,7 @@ impl StreamHandler<Vec<Done>> for IdempotencyActor {
                     self.decided(identity, waiter, decision);
                 }
                 (Task::Decide { waiter, .. }, Err(closed)) => {
-                    let verdict = Verdict::Unavailable(closed.0);
+                    let verdict = Verdict::Unavailable(closed.reason);
                     count(&verdict);
                     drop(waiter.send(verdict));
                 }

@@ -17,8 +17,9 @@ use tokio::time::Instant;
 
 use super::handle::Health;
 use super::metrics::Metrics;
+use super::room::{Room, Turn};
 use super::verdict::Recorded;
-use super::{Answer, Clock, Ended, Identity, Ledger, Operation, Record, Store, StoreError, Verdict};
+use super::{Answer, Clock, Ended, Full, Identity, Ledger, Operation, Record, Store, StoreError, Verdict};
 use crate::domain::Ending;
 
 /// Between two looks at the size of the directory.
@@ -47,10 +48,37 @@ pub(super) enum Task {
 /// What whoever settles a claim hears: whether it is recorded, and the record as it is then.
 pub(super) type Settlement = (Recorded, Box<Record>);
 
-/// The store is closed for this process, and why.
+/// The store does not answer, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Closed(pub String);
+#[error("{reason}")]
+pub struct Closed {
+    /// In words for everybody, agents as well.
+    pub reason: String,
+    /// What the disk or sled has said, for operators only; empty when there is nothing to add.
+    pub detail: String,
+}
+
+impl Closed {
+    /// For this reason, with nothing to add.
+    pub fn since(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), detail: String::new() }
+    }
+
+    /// All that is known of it, for operators.
+    pub fn whole(&self) -> String {
+        if self.detail.is_empty() {
+            self.reason.clone()
+        } else {
+            format!("{} ({})", self.reason, self.detail)
+        }
+    }
+}
+
+impl From<&StoreError> for Closed {
+    fn from(error: &StoreError) -> Self {
+        Self { reason: error.kind().to_owned(), detail: error.to_string() }
+    }
+}
 
 /// One operation that is durable, or failed.
 pub(super) struct Done {
@@ -65,6 +93,7 @@ pub(super) struct Commits {
     pub clock: Clock,
     pub health: Arc<Health>,
     pub batch_max: usize,
+    pub room: Room,
 }
 
 impl Commits {
@@ -86,8 +115,13 @@ impl Commits {
                 }
                 next = if batch.len() < self.batch_max { inbox.try_recv().ok() } else { None };
             }
-            if !batch.is_empty() && outbox.blocking_send(self.batch(batch)).is_err() {
-                return;
+            if !batch.is_empty() {
+                let done = self.batch(batch);
+                self.show_figures();
+                self.see_room();
+                if outbox.blocking_send(done).is_err() {
+                    return;
+                }
             }
             if let Some(waiter) = stop {
                 // The store is closed before whoever waits goes on.
@@ -143,18 +177,32 @@ impl Commits {
             let metrics = Metrics::get();
             metrics.commit_duration.record(begun.elapsed().as_secs_f64());
             metrics.commit_operations.record(to_f64(count as u64));
-            self.show_figures();
         }
         Ok(answers.0)
     }
 
     fn close(&self, error: &StoreError) -> Closed {
-        let closed = Closed(error.to_string());
+        let closed = Closed::from(error);
         tracing::error!(%error, "the store is closed until the connector is started anew; commands with keys are refused");
         self.health.close(closed.clone());
         closed
     }
 
+    /// Tells operators when new keys begin to be refused, and when that is over.
+    fn see_room(&mut self) {
+        match self.room.see(self.ledger.full_for_all(), self.ledger.now()) {
+            Some(Turn::Full(full)) => {
+                tracing::warn!(reason = %full, "the store takes no new keys; those that it knows are told as before");
+            }
+            Some(Turn::Free) => tracing::info!("the store takes new keys again"),
+            None => {}
+        }
+        let full = self.room.full();
+        Metrics::get().full(full.map(Full::limit));
+        self.health.fill(full);
+    }
+
+    /// In every batch, and there is one with each sweep: an age grows without anybody writing.
     fn show_figures(&self) {
         Metrics::get().show(self.ledger.usage(), self.ledger.now());
     }

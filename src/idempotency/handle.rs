@@ -10,10 +10,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::actor::{IdempotencyActor, Parts, Submit};
 use super::commit::{Closed, Commits, Task, Work};
 use super::metrics::Metrics;
+use super::room::Room;
 use super::verdict::{Claimed, Recorded, Verdict};
 use super::{
-    Answer, Clock, Config, Consent, Ended, Identity, Ledger, Listed, Operation, Proposal, Record, Refusal,
-    Selection, Settlement, Store,
+    Answer, Clock, Config, Consent, Ended, Full, Identity, Ledger, Listed, Operation, Proposal, Record,
+    Refusal, Selection, Settlement, Store,
 };
 use crate::domain::{Ending, FOREIGN_TEXT_CHARACTERS_MAX, Fingerprint, Outcome, Reply};
 
@@ -44,10 +45,11 @@ struct Threads {
     commits: JoinHandle<()>,
 }
 
-/// Whether the store can be written.
+/// Whether the store can be written, and has room.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     closed: Mutex<Option<Closed>>,
+    full: Mutex<Option<Full>>,
 }
 
 impl Health {
@@ -58,6 +60,10 @@ impl Health {
     pub fn close(&self, closed: Closed) {
         Metrics::get().up.set(0.0);
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(closed);
+    }
+
+    pub fn fill(&self, full: Option<Full>) {
+        *self.full.lock().unwrap_or_else(PoisonError::into_inner) = full;
     }
 }
 
@@ -88,8 +94,8 @@ impl Handle {
         let (commits, inbox) = mpsc::channel(config.commits_waiting_max);
         // One batch is read while the next is written.
         let (outbox, done) = mpsc::channel(2);
-        let thread =
-            Commits { ledger, store, clock, health: health.clone(), batch_max: config.commit_batch_max };
+        let (shown, batch_max) = (health.clone(), config.commit_batch_max);
+        let thread = Commits { ledger, store, clock, health: shown, batch_max, room: Room::default() };
         let commit_thread =
             std::thread::Builder::new().name("commits".into()).spawn(move || thread.run(inbox, &outbox))?;
         let (system, arbiter, actor_thread) = actor_thread()?;
@@ -116,7 +122,7 @@ impl Handle {
         let work = Work { operation, task: Task::Decide { identity, waiter } };
         match tokio::time::timeout(PATIENCE, self.submitted(work, verdict)).await {
             Ok(Some(verdict)) => verdict,
-            Ok(None) => Verdict::Unavailable(self.reason()),
+            Ok(None) => Verdict::Unavailable(self.closed().reason),
             // A claim that is answered later is dropped by its actor, which makes its key free again.
             Err(_) => Verdict::Unavailable("the store does not answer in time".into()),
         }
@@ -149,7 +155,7 @@ impl Handle {
     pub async fn show(&self, identity: Identity) -> Result<Option<Box<Record>>, Closed> {
         match self.tell(Operation::Show(identity)).await? {
             Answer::Shown(record) => Ok(record),
-            _ => Err(Closed("the store gave an answer to something else".into())),
+            _ => Err(Closed::since("the store gave an answer to something else")),
         }
     }
 
@@ -160,7 +166,7 @@ impl Handle {
     pub async fn list(&self, selection: Selection) -> Result<Listed, Closed> {
         match self.tell(Operation::List(Box::new(selection))).await? {
             Answer::Listed(listed) => Ok(listed),
-            _ => Err(Closed("the store gave an answer to something else".into())),
+            _ => Err(Closed::since("the store gave an answer to something else")),
         }
     }
 
@@ -191,7 +197,7 @@ impl Handle {
     async fn govern(&self, operation: Operation) -> Result<Result<Box<Record>, Refusal>, Closed> {
         match self.tell(operation).await? {
             Answer::Governed(governed) => Ok(governed),
-            _ => Err(Closed("the store gave an answer to something else".into())),
+            _ => Err(Closed::since("the store gave an answer to something else")),
         }
     }
 
@@ -200,8 +206,8 @@ impl Handle {
         let work = Work { operation, task: Task::Tell { waiter } };
         match tokio::time::timeout(PATIENCE, self.submitted(work, answer)).await {
             Ok(Some(answer)) => answer,
-            Ok(None) => Err(Closed(self.reason())),
-            Err(_) => Err(Closed("the store does not answer in time".into())),
+            Ok(None) => Err(self.closed()),
+            Err(_) => Err(Closed::since("the store does not answer in time")),
         }
     }
 
@@ -225,8 +231,13 @@ impl Handle {
         self.inner.health.closed().map_or(Ok(()), Err)
     }
 
-    fn reason(&self) -> String {
-        self.inner.health.closed().map_or_else(|| "the store is closed".to_owned(), |closed| closed.0)
+    /// Which limit leaves no room for new keys, when one does.
+    pub fn full(&self) -> Option<Full> {
+        *self.inner.health.full.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn closed(&self) -> Closed {
+        self.inner.health.closed().unwrap_or_else(|| Closed::since("the store is closed"))
     }
 
     /// Makes everything that was handed over durable and closes the store. What comes later hears that it is closed.
@@ -237,7 +248,7 @@ impl Handle {
             // Dropped unanswered when the thread has ended already.
             let _ = closed.await;
         }
-        self.inner.health.close(Closed("the connector stops".into()));
+        self.inner.health.close(Closed::since("the connector stops"));
         let threads = self.inner.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Threads { system, actors, commits }) = threads {
             system.stop();

@@ -8,7 +8,7 @@ use metrics::{
     histogram,
 };
 
-use super::{StateName, Timestamp, Usage};
+use super::{Limit, StateName, Timestamp, Usage};
 
 /// What was decided about a command with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +52,7 @@ pub(super) struct Metrics {
     states: HashMap<StateName, Gauge>,
     keys_bytes: Gauge,
     oldest_doubt: Gauge,
+    limits: HashMap<Limit, Gauge>,
     /// Bytes that the directory of the store takes.
     pub disk_bytes: Gauge,
     /// Bytes that the disk of the store has left.
@@ -93,6 +94,10 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         "Bytes that the directory of the store takes."
     );
     describe_gauge!("kubemq_mcp_store_free_bytes", Unit::Bytes, "Bytes that the disk of the store has left.");
+    describe_gauge!(
+        "kubemq_mcp_store_full",
+        "Whether this limit leaves no room for new keys (1) or does (0)."
+    );
     describe_gauge!("kubemq_mcp_store_up", "Whether the store can be written (1) or is closed (0).");
     describe_histogram!(
         "kubemq_mcp_store_commit_duration_seconds",
@@ -125,6 +130,10 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
             .collect(),
         keys_bytes: gauge!("kubemq_mcp_keys_bytes"),
         oldest_doubt: gauge!("kubemq_mcp_keys_oldest_in_doubt_seconds"),
+        limits: Limit::OF_ALL
+            .into_iter()
+            .map(|limit| (limit, gauge!("kubemq_mcp_store_full", "limit" => limit.as_str())))
+            .collect(),
         disk_bytes: gauge!("kubemq_mcp_store_disk_bytes"),
         free_bytes: gauge!("kubemq_mcp_store_free_bytes"),
         up: gauge!("kubemq_mcp_store_up"),
@@ -152,6 +161,13 @@ impl Metrics {
     /// Counts a decision.
     pub fn decided(&self, kind: Decided) {
         self.decisions[&kind].increment(1);
+    }
+
+    /// Shows which limit leaves no room for new keys.
+    pub fn full(&self, full: Option<Limit>) {
+        for (limit, gauge) in &self.limits {
+            gauge.set(if full == Some(*limit) { 1.0 } else { 0.0 });
+        }
     }
 
     /// Shows what the records take at `now`.

@@ -209,6 +209,46 @@ pub enum Full {
     },
 }
 
+/// A limit on keys, as metrics name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// `store.records_max`.
+    Records,
+    /// `store.records_per_principal_max`.
+    Principal,
+    /// `store.records_bytes_max`.
+    Bytes,
+    /// `store.free_bytes_min`.
+    Disk,
+}
+
+impl Limit {
+    /// Those that hold for all principals together.
+    pub const OF_ALL: [Self; 3] = [Self::Records, Self::Bytes, Self::Disk];
+
+    /// The word in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Principal => "principal",
+            Self::Bytes => "bytes",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+impl Full {
+    /// Which limit that is.
+    pub fn limit(self) -> Limit {
+        match self {
+            Self::Records(_) => Limit::Records,
+            Self::Principal(_) => Limit::Principal,
+            Self::Bytes(_) => Limit::Bytes,
+            Self::Disk { .. } => Limit::Disk,
+        }
+    }
+}
+
 /// What became of a settle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {

@@ -102,3 +102,15 @@ pub enum StoreError {
         bytes_max: usize,
     },
 }
+
+impl StoreError {
+    /// What kind of error it is, in words that show nothing of the machine.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoSpace(_) => "the disk of the store of keys is full",
+            Self::Broken(_) => "the disk of the store of keys has failed",
+            Self::Damaged(_) | Self::Misplaced => "the store of keys is damaged",
+            Self::TooLarge { .. } => "the store of keys was given a record that it cannot take",
+        }
+    }
+}

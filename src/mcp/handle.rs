@@ -102,7 +102,7 @@ impl Handle {
                 report.channel = found.as_ref().map(|record| record.channel.to_string());
                 report.status = Some(found.map_or(Status::Absent, Status::Known));
             }
-            Err(closed) => report.ending = Ending::new(Cause::StoreUnavailable, closed.0),
+            Err(closed) => report.ending = Ending::new(Cause::StoreUnavailable, closed.reason),
         }
         report.elapsed = arrived.elapsed();
         journal::call_ended(&report);

@@ -6,6 +6,15 @@ use super::Report;
 use super::metrics::Metrics;
 use crate::domain::{Cause, Key, Outcome};
 
+/// Why a limit or a part of ours has refused, in our own words: what an operator can do something about. Every other
+/// detail may hold words of an agent or a responder.
+fn reason(report: &Report) -> Option<&str> {
+    match report.cause() {
+        Cause::StoreFull | Cause::StoreUnavailable | Cause::Overloaded => Some(&report.ending.detail),
+        _ => None,
+    }
+}
+
 /// Notes the end of a call. Called exactly once per call.
 pub fn call_ended(report: &Report) {
     let seconds = report.elapsed.as_secs_f64();
@@ -21,6 +30,7 @@ pub fn call_ended(report: &Report) {
                 request_id = report.request_id.as_ref().map_or("", |id| id.as_str()),
                 outcome = report.outcome().as_str(),
                 cause = report.cause().as_str(),
+                reason = reason(report),
                 elapsed_seconds = seconds,
                 "call ended"
             )

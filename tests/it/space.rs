@@ -92,7 +92,8 @@ fn is_refusal(told: &Told) -> bool {
     told.outcome == "not_sent"
         && told.cause == "store_unavailable"
         && !told.recorded
-        && told.text.contains("store")
+        && told.text.contains("store of keys")
+        && !["os error", "Os {", "code:"].iter().any(|raw| told.text.contains(raw))
 }
 
 #[test]

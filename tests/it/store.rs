@@ -6,6 +6,7 @@ mod damage;
 mod growth;
 mod lock;
 mod refusal;
+mod seen;
 mod torn;
 
 use std::os::unix::fs::PermissionsExt;

@@ -80,12 +80,13 @@ pub fn refused(refusal: Refusal) -> Fault {
 }
 
 /// The store does not answer a question.
-pub fn closed(Closed(reason): Closed) -> Fault {
-    unavailable(format!("the keys cannot be read: {reason}"))
+pub fn closed(closed: Closed) -> Fault {
+    unavailable(format!("the keys cannot be read: {}", closed.whole()))
 }
 
 /// The store does not say whether it has changed a key.
-pub fn unclear(Closed(reason): Closed) -> Fault {
+pub fn unclear(closed: Closed) -> Fault {
+    let reason = closed.whole();
     unavailable(format!("{reason}; whether the key was changed is not known, look at it before you go on"))
 }
 
@@ -96,7 +97,7 @@ fn unavailable(message: String) -> Fault {
 
 /// A bug of ours ended what was to change a key.
 pub fn died() -> Fault {
-    unclear(Closed("the connector failed".into()))
+    unclear(Closed::since("the connector failed"))
 }
 
 /// The answer. What the store says of a key is an answer as well, and is not counted as a refusal.

@@ -74,20 +74,28 @@ impl Ledger {
 
     /// Which limit is in the way. A key that is known already takes no more room than it has.
     fn full(&self, proposal: &Proposal, is_known: bool) -> Option<Full> {
+        match self.full_for_all() {
+            Some(full @ Full::Disk { .. }) => Some(full),
+            _ if is_known => None,
+            Some(full) => Some(full),
+            None => {
+                let limit = self.limits.records_per_principal_max;
+                let is_full = self.usage.records_of(&proposal.principal) >= limit;
+                is_full.then_some(Full::Principal(limit))
+            }
+        }
+    }
+
+    /// Which limit leaves no room for a new key, whoever comes with it.
+    pub fn full_for_all(&self) -> Option<Full> {
         let limits = &self.limits;
         if self.free_bytes < limits.free_bytes_min {
             return Some(Full::Disk { free: self.free_bytes, min: limits.free_bytes_min });
         }
-        if is_known {
-            return None;
-        }
         if self.usage.records() >= limits.records_max {
             return Some(Full::Records(limits.records_max));
         }
-        if self.usage.records_of(&proposal.principal) >= limits.records_per_principal_max {
-            return Some(Full::Principal(limits.records_per_principal_max));
-        }
-        // The room for the largest record that this claim can become.
+        // The room for the largest record that a claim can become.
         if self.usage.bytes() + limits.record_bytes_max as u64 > limits.records_bytes_max {
             return Some(Full::Bytes(limits.records_bytes_max));
         }

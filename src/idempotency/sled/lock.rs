@@ -11,6 +11,7 @@ use super::OpenError;
 pub const LOCK: &str = "LOCK";
 
 const RETRY_EVERY: Duration = Duration::from_millis(50);
+const NAPS_PER_SECOND: u64 = 1_000 / 50;
 
 /// The right to use a directory, for as long as it is kept. The operating system takes it back when the process dies.
 pub struct Lock {
@@ -25,7 +26,12 @@ pub struct Patience {
 impl Patience {
     /// So many seconds.
     pub fn of(seconds: u64) -> Self {
-        Self { naps: seconds.saturating_mul(1_000 / 50) }
+        Self { naps: seconds.saturating_mul(NAPS_PER_SECOND) }
+    }
+
+    /// How many seconds are left.
+    pub fn seconds(&self) -> u64 {
+        self.naps.div_ceil(NAPS_PER_SECOND)
     }
 
     /// Sleeps a little, or says that it is over.
@@ -55,10 +61,16 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(unusable("open its file `LOCK`"))?;
+        let mut told = false;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if patience.nap() => {}
+                Err(TryLockError::WouldBlock) if patience.nap() => {
+                    if !told {
+                        told = true;
+                        tell(directory, patience);
+                    }
+                }
                 Err(TryLockError::WouldBlock) => return Err(OpenError::locked(directory)),
                 Err(TryLockError::Error(error)) => return Err(unusable("lock it")(error)),
             }
@@ -73,6 +85,16 @@ pub fn holder(directory: &Path) -> Option<u32> {
     let mut text = String::new();
     File::open(directory.join(LOCK)).ok()?.take(16).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+/// Says at once what a start waits for, and for how long.
+fn tell(directory: &Path, patience: &Patience) {
+    tracing::warn!(
+        directory = %directory.display(),
+        holder = holder(directory).map_or_else(String::new, |holder| holder.to_string()),
+        seconds = patience.seconds(),
+        "another process uses the store; waiting for it to let go"
+    );
 }
 
 fn name(file: &mut File) -> io::Result<()> {

@@ -93,6 +93,16 @@ impl Binary {
         word.trim_matches(['(', ')', ',']).to_owned()
     }
 
+    /// Where it keeps its keys.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
