@@ -18,7 +18,7 @@ mod store;
 mod time;
 mod verdict;
 
-pub use self::sled::{CheckReport, OpenError, Problem, RECORD_BYTES_LIMIT, SledStore};
+pub use self::sled::{CheckReport, Found, OpenError, Problem, RECORD_BYTES_LIMIT, SledStore};
 pub use commit::Closed;
 pub use config::Config;
 pub use handle::{End, Handle};

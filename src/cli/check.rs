@@ -11,6 +11,7 @@ use super::{Common, say};
 use crate::access::{AdminToken, Callers};
 use crate::broker::{Address, Broker, KubemqBroker, Place};
 use crate::config::Config;
+use crate::idempotency::{Found, SledStore};
 
 /// Options of `check`.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    let mut well = tokens(&config)? & admin_token(&config)?;
+    let mut well = tokens(&config)? & admin_token(&config)? & store(&config).await?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -65,6 +66,25 @@ fn admin_token(config: &Config) -> std::io::Result<bool> {
         Ok(_) => say("token of operators: well").map(|()| true),
         Err(error) => say(&format!("token of operators: {error}")).map(|()| false),
     }
+}
+
+async fn store(config: &Config) -> anyhow::Result<bool> {
+    let path = config.store.path.clone();
+    let shown = path.display().to_string();
+    let (well, found) = match tokio::task::spawn_blocking(move || SledStore::look(&path)).await? {
+        Ok(Found::Nothing) => (true, "is not there yet and would be made".to_owned()),
+        Ok(Found::Unfinished) => (true, "was never finished and would be made anew".to_owned()),
+        Ok(Found::Store) => {
+            (true, format!("is there and free; `kubemq-mcp store check {shown}` reads its records"))
+        }
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
+            say(&format!("keys (store.path): {error}{cause}"))?;
+            return Ok(false);
+        }
+    };
+    say(&format!("keys (store.path): {shown} {found}"))?;
+    Ok(well)
 }
 
 fn addresses(config: &Config) -> Vec<(&'static str, SocketAddr)> {

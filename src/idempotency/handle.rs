@@ -36,6 +36,7 @@ struct Inner {
     // Locked for a clone on each message, and for a rebuild.
     address: Mutex<Addr<IdempotencyActor>>,
     health: Arc<Health>,
+    attempts_max: u32,
     threads: Mutex<Option<Threads>>,
 }
 
@@ -102,7 +103,8 @@ impl Handle {
         let parts = Parts::new(config, commits, done);
         let address = Mutex::new(build(&arbiter, &parts));
         let threads = Threads { system, actors: actor_thread, commits: commit_thread };
-        let inner = Inner { parts, arbiter, address, health, threads: Mutex::new(Some(threads)) };
+        let (attempts_max, threads) = (config.attempts_max, Mutex::new(Some(threads)));
+        let inner = Inner { parts, arbiter, address, health, attempts_max, threads };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -216,6 +218,11 @@ impl Handle {
         let address = self.inner.address();
         address.send(Submit(work)).await.ok()?;
         answer.await.ok()
+    }
+
+    /// How often a command may leave with one key, where its channel lets it leave again.
+    pub fn attempts_max(&self) -> u32 {
+        self.inner.attempts_max
     }
 
     /// Calls that wait for another one with their key.

@@ -12,6 +12,7 @@ mod head;
 mod index;
 mod layout;
 mod lock;
+mod look;
 mod mark;
 mod nameplate;
 mod open;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use error::OpenError;
 pub use layout::RECORD_BYTES_LIMIT;
+pub use look::Found;
 pub use report::{CheckReport, Problem};
 
 use std::cell::RefCell;
@@ -72,6 +74,14 @@ impl SledStore {
     /// When a process runs on the store, or its files cannot be opened at all; the error says what they are.
     pub fn check(directory: &Path) -> Result<CheckReport, OpenError> {
         check::check(directory)
+    }
+
+    /// Looks whether a start could use the store of a directory. Changes nothing and reads no record.
+    ///
+    /// # Errors
+    /// When it could not: it is in use, foreign, emptied, of a newer program, or not ours to write.
+    pub fn look(directory: &Path) -> Result<Found, OpenError> {
+        look::look(directory)
     }
 
     /// Where it is.

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::domain::{Cause, FOREIGN_TEXT_CHARACTERS_MAX, Reply, Tool};
-pub use status::ABSENT;
 use text::first_text;
 
 /// The member of a query's `_meta` that holds what is known beside its body.

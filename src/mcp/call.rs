@@ -77,6 +77,19 @@ pub enum Status {
     Known(Box<Record>),
 }
 
+impl Status {
+    /// The word for a key that is not known.
+    pub const ABSENT: &str = "absent";
+
+    /// The word for it in answers and logs.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Absent => Self::ABSENT,
+            Self::Known(record) => record.state_name().as_str(),
+        }
+    }
+}
+
 /// What became of a call: everything an answer, a log line and a metric are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {

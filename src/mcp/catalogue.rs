@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::answer::ABSENT;
+use super::Status;
 use super::tool::argument::IDEMPOTENCY_KEY;
 use super::tool::request::timeout_seconds_default;
 use crate::domain::{Cause, KEY_CHARACTERS_MAX, Kind, Outcome, Retry, Tool};
@@ -122,7 +122,8 @@ fn status_input() -> Value {
 }
 
 fn status_output() -> Value {
-    let states: Vec<&str> = StateName::ALL.iter().map(|state| state.as_str()).chain([ABSENT]).collect();
+    let states: Vec<&str> =
+        StateName::ALL.iter().map(|state| state.as_str()).chain([Status::ABSENT]).collect();
     let time = |description: &str| json!({ "type": ["string", "null"], "description": description });
     json!({
         "type": "object",
@@ -138,11 +139,12 @@ fn status_output() -> Value {
             "expires_at": time("When the key is forgotten."),
             "responder": { "type": ["string", "null"], "description": "The client id of the responder." },
             "resolved_by": { "type": ["string", "null"], "description": "The operator who settled it." },
+            "resolved_why": { "type": ["string", "null"], "description": "How that operator knows." },
             "detail": { "type": ["string", "null"], "description": "The responder's or the connector's own words." }
         },
         "required": [
             "state", "executed", "channel", "request_id", "attempts", "first_sent_at", "in_doubt_since", "ended_at",
-            "expires_at", "responder", "resolved_by", "detail"
+            "expires_at", "responder", "resolved_by", "resolved_why", "detail"
         ],
         "additionalProperties": false
     })
@@ -210,6 +212,7 @@ fn command_output() -> Value {
                 "type": "boolean", "description": "Whether the replayed result lacks tags that were too large to be kept."
             },
             "resolved_by": { "type": "string", "description": "The operator who settled it, when nobody else did." },
+            "resolved_why": { "type": "string", "description": "How that operator knows." },
             "retry_after_seconds": { "type": "integer", "minimum": 1 }
         },
         "required": [

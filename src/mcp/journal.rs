@@ -2,8 +2,8 @@
 //!
 //! Never a body, a tag or a metadata text: those are the agent's.
 
-use super::Report;
 use super::metrics::Metrics;
+use super::{Report, Status};
 use crate::domain::{Cause, Key, Outcome};
 
 /// Why a limit or a part of ours has refused, in our own words: what an operator can do something about. Every other
@@ -30,6 +30,7 @@ pub fn call_ended(report: &Report) {
                 request_id = report.request_id.as_ref().map_or("", |id| id.as_str()),
                 outcome = report.outcome().as_str(),
                 cause = report.cause().as_str(),
+                state = report.status.as_ref().map(Status::state),
                 reason = reason(report),
                 elapsed_seconds = seconds,
                 "call ended"

@@ -19,7 +19,7 @@ use super::{Call, Report};
 use crate::channel::ReserveError;
 use crate::domain::{Cause, Ending, Outcome, Principal};
 use crate::idempotency::{
-    self, Claimed, Closed, End, Identity, Join, Proposal, Record, Recorded, Verdict, settled_ending,
+    self, Claimed, Closed, End, Identity, Join, Proposal, Record, Recorded, Resend, Verdict, settled_ending,
 };
 
 /// How long an agent is asked to wait when a limit of ours is reached.
@@ -42,6 +42,7 @@ pub(super) async fn run(
                 // Whoever waits for another call must not keep its room.
                 drop(slot);
                 tell(verdict, wait, report).await;
+                exhausted(&keyed, store.attempts_max(), report);
             }
         },
         Err(full) => {
@@ -55,6 +56,15 @@ pub(super) async fn run(
                 verdict => tell(verdict, wait, report).await,
             }
         }
+    }
+}
+
+/// Says why a key in doubt did not leave again where its channel allows that.
+fn exhausted(keyed: &Keyed, attempts_max: u32, report: &mut Report) {
+    let attempts = report.memory.attempt;
+    if report.cause() == Cause::InDoubt && keyed.resend == Resend::InDoubt && attempts >= attempts_max {
+        let told = format!("; it was sent {attempts} times, as often as store.attempts_max allows");
+        report.ending.detail.push_str(&told);
     }
 }
 

@@ -150,6 +150,16 @@ async fn a_resolved_key_is_told_to_its_agent_with_who_and_why() {
             "{told:?}"
         );
         assert_eq!(structured["resolved_by"], "ann");
+        assert_eq!(structured["resolved_why"], "seen in the ledger");
+        assert!(structured["responder"].is_null(), "nobody has answered: {structured}");
+        let status = connector.agent().call("command_status", json!({ "idempotency_key": key })).await;
+        let known = status.structured();
+        assert_eq!((&known["resolved_by"], &known["responder"]), (&json!("ann"), &Value::Null), "{known}");
+        assert_eq!(known["resolved_why"], "seen in the ledger");
+        assert!(
+            status.text(0).contains("as the operator ann has found out: seen in the ledger"),
+            "{status:?}"
+        );
         let (again, refused) = operator.post("/admin/key/resolve", resolving(key, "executed")).await;
         assert_eq!((again, &refused["error"]["data"]["reason"]), (409, &json!("not_in_doubt")), "{refused}");
     }

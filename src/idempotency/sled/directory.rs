@@ -116,6 +116,23 @@ pub fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// What is said of a directory whose store is gone.
+pub const EMPTIED: &str = "its file `db` is missing or empty";
+
+/// Whether what held the records is not there, or has nothing in it.
+pub fn is_emptied(directory: &Path) -> bool {
+    fs::metadata(directory.join(DB)).map_or(0, |metadata| metadata.len()) == 0
+}
+
+/// The nearest directory above that is there.
+pub fn above(directory: &Path) -> PathBuf {
+    let mut above = parent(directory);
+    while !above.exists() {
+        above = parent(&above);
+    }
+    above
+}
+
 /// Bytes of all its files.
 pub fn bytes(directory: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };

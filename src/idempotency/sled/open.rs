@@ -7,7 +7,6 @@
 //! no STORE, files    not ours
 //! ```
 
-use std::fs;
 use std::path::Path;
 
 use super::engine::Engine;
@@ -79,8 +78,8 @@ fn create(directory: &Path, lock: Lock, patience: &mut Patience) -> Result<SledS
 /// When the files are missing, damaged, or those of another store.
 pub fn used(directory: &Path, instance: u128, patience: &mut Patience) -> Result<(Engine, Kept), OpenError> {
     // sled would make a new one of it.
-    if fs::metadata(directory.join(directory::DB)).map_or(0, |metadata| metadata.len()) == 0 {
-        return Err(OpenError::emptied(directory, "its file `db` is missing or empty"));
+    if directory::is_emptied(directory) {
+        return Err(OpenError::emptied(directory, directory::EMPTIED));
     }
     directory::remove_unfinished(directory)
         .map_err(|error| OpenError::unusable(directory, "remove an unfinished snapshot", error))?;

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
 use super::text::{first_text, replay_text, second_text};
-use super::{detail, elapsed_ms};
+use super::{detail, elapsed_ms, foreign};
 use crate::clock;
 use crate::domain::{Outcome, RequestId, Timeout};
 use crate::mcp::Report;
@@ -45,7 +45,9 @@ fn structured(report: &Report) -> Value {
     put("elapsed_ms", elapsed_ms(report));
     put("attempt", report.attempt().into());
     put("recorded", report.memory.recorded.into());
-    put("responder", json!(reply.map(|reply| reply.responder.as_str())));
+    // Nobody has answered what an operator has settled.
+    let answered = reply.filter(|_| report.memory.resolved.is_none());
+    put("responder", json!(answered.map(|reply| reply.responder.as_str())));
     put("tags", json!(reply.map(|reply| &reply.tags).cloned().unwrap_or_default()));
     put("first_sent_at", json!(report.first_sent_at.map(clock::rfc3339)));
     put("expires_at", json!(report.memory.expires_at.map(clock::rfc3339)));
@@ -54,7 +56,8 @@ fn structured(report: &Report) -> Value {
         put("result_truncated", true.into());
     }
     if let Some(resolution) = &report.memory.resolved {
-        put("resolved_by", resolution.by.as_str().into());
+        put("resolved_by", foreign(&resolution.by).into());
+        put("resolved_why", foreign(&resolution.why).into());
     }
     if let Some(wait) = report.retry_after {
         put("retry_after_seconds", wait.as_secs().max(1).into());

@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 use super::foreign;
 use crate::clock;
 use crate::domain::Cause;
-use crate::idempotency::{Record, State, StateName, Timestamp};
+use crate::idempotency::{Record, Resolution, State, StateName, Timestamp};
 use crate::mcp::{Report, Status};
-
-/// The word for a key that is not known.
-pub const ABSENT: &str = "absent";
 
 pub(super) fn status(report: &Report) -> CallToolResult {
     let Some(status) = &report.status else { return failure(report) };
@@ -18,9 +15,9 @@ pub(super) fn status(report: &Report) -> CallToolResult {
         Status::Absent => (
             "absent: this key was never used, or has expired; that does not say that its command did not run"
                 .to_owned(),
-            fields(ABSENT, None),
+            fields(status.state(), None),
         ),
-        Status::Known(record) => (sentence(record), fields(record.state_name().as_str(), Some(record))),
+        Status::Known(record) => (sentence(record), fields(status.state(), Some(record))),
     };
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(structured);
@@ -41,6 +38,13 @@ fn sentence(record: &Record) -> String {
     let sent = time(Some(record.first_seen)).unwrap_or_default();
     let end = match state {
         StateName::InProgress => "still runs".to_owned(),
+        StateName::Executed | StateName::Rejected if resolution(record).is_some() => {
+            let did = if state == StateName::Executed { "was executed" } else { "was not executed" };
+            let (by, why) = resolution(record)
+                .map(|resolution| (foreign(&resolution.by), foreign(&resolution.why)))
+                .unwrap_or_default();
+            format!("{did}, as the operator {by} has found out: {why}")
+        }
         StateName::Executed => "was executed".to_owned(),
         StateName::Rejected => match &record.state {
             State::Settled(settlement) if !settlement.error.is_empty() => {
@@ -56,12 +60,23 @@ fn sentence(record: &Record) -> String {
     format!("{}: the command on channel '{channel}', first sent at {sent}, {end}", state.as_str())
 }
 
+/// The operator's word, when that settled it.
+fn resolution(record: &Record) -> Option<&Resolution> {
+    match &record.state {
+        State::Settled(settlement) => settlement.resolved.as_ref(),
+        State::InProgress | State::InDoubt => None,
+    }
+}
+
 /// `structuredContent`; `catalogue::status_output_schema` describes it.
 fn fields(state: &str, record: Option<&Record>) -> Value {
     let settlement = record.and_then(|record| match &record.state {
         State::Settled(settlement) => Some(settlement),
         State::InProgress | State::InDoubt => None,
     });
+    let resolution = record.and_then(resolution);
+    // Nobody has answered what an operator has settled.
+    let answered = settlement.filter(|settlement| settlement.resolved.is_none());
     let executed = match record.map(Record::state_name) {
         Some(StateName::Executed) => Some(true),
         Some(StateName::Rejected) => Some(false),
@@ -77,8 +92,9 @@ fn fields(state: &str, record: Option<&Record>) -> Value {
         "in_doubt_since": time(record.and_then(|record| record.doubt).map(|(since, _)| since)),
         "ended_at": time(settlement.map(|settlement| settlement.at)),
         "expires_at": time(record.and_then(Record::expires)),
-        "responder": settlement.map(|settlement| settlement.responder.as_str()),
-        "resolved_by": settlement.and_then(|settlement| settlement.resolved.as_ref()).map(|word| word.by.as_str()),
+        "responder": answered.map(|settlement| settlement.responder.as_str()),
+        "resolved_by": resolution.map(|resolution| foreign(&resolution.by)),
+        "resolved_why": resolution.map(|resolution| foreign(&resolution.why)),
         "detail": record.map(|record| crate::idempotency::ending_of(record).detail)
             .filter(|detail| !detail.is_empty()).map(|detail| foreign(&detail)),
     })

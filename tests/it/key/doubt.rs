@@ -205,7 +205,9 @@ async fn attempts_end_at_their_limit() {
         world.broker.answer(Err(Fault::TimedOut));
         world.call(resendable("k")).await;
     }
-    assert_eq!(world.call(resendable("k")).await.cause(), Cause::InDoubt);
+    let last = world.call(resendable("k")).await;
+    assert_eq!(last.cause(), Cause::InDoubt);
+    assert!(last.ending.detail.contains("as often as store.attempts_max allows"), "{last:?}");
     assert_eq!(world.broker.seen().len(), 5);
     world.stop().await;
 }

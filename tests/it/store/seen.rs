@@ -1,9 +1,12 @@
 //! What an operator sees of the store: figures, readiness and the log of the real program.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::harness::agent::Agent;
-use crate::harness::binary::Binary;
+use crate::harness::binary::{Binary, STORE_PATH};
 use crate::harness::event::within;
 
 const SERVE: [&str; 6] = ["serve", "--demo", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
@@ -61,6 +64,63 @@ fn a_disk_with_too_little_room_is_told_to_operators_with_the_option_that_says_so
     let log = server.logged("cause=\"store_full\"", 1);
     let line = log.lines().find(|line| line.contains("call ended")).expect("a line");
     assert!(line.contains("reason=\"the disk of the store has"), "{line}");
+}
+
+#[test]
+fn the_line_of_a_status_names_the_state_of_its_key() {
+    let server = Binary::start(&SERVE, &[]);
+    let agent = Agent::new(&server.word("http://"));
+    runtime().block_on(async {
+        send(&agent, "nobody", "doubted").await;
+        for key in ["doubted", "never"] {
+            agent.call("command_status", json!({ "idempotency_key": key })).await;
+        }
+    });
+    let log = server.logged("tool=\"command_status\"", 2);
+    assert!(log.contains("state=\"in_doubt\"") && log.contains("state=\"absent\""), "{log}");
+}
+
+/// What `check` says of the store of this directory, and whether all is well.
+fn check(directory: &Path) -> (String, bool) {
+    let listen =
+        [("KUBEMQ_MCP__SERVER__LISTEN", "127.0.0.1:0"), ("KUBEMQ_MCP__EMBEDDED__LISTEN", "127.0.0.1:0")];
+    let output = Binary::command(&["check"], &listen).env(STORE_PATH, directory).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line =
+        text.lines().find(|line| line.starts_with("keys (store.path)")).unwrap_or_else(|| panic!("{text}"));
+    (line.to_owned(), output.status.success())
+}
+
+#[test]
+fn check_says_what_a_start_would_find_and_changes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let new = directory.path().join("above/new");
+    let (line, well) = check(&new);
+    assert!(well && line.contains("would be made"), "{line}");
+    assert!(!directory.path().join("above").exists(), "nothing is made");
+
+    let used = directory.path().join("used");
+    drop(super::start(&used).unwrap());
+    let (line, well) = check(&used);
+    assert!(well && line.contains("is there and free") && line.contains("store check"), "{line}");
+
+    let held = super::open(&used).unwrap();
+    let (line, well) = check(&used);
+    assert!(!well && line.contains(&format!("process {}", std::process::id())), "{line}");
+    drop(held);
+
+    std::fs::remove_file(used.join("db")).unwrap();
+    let (line, well) = check(&used);
+    assert!(!well && line.contains("was emptied"), "{line}");
+
+    let foreign = directory.path().join("foreign");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(foreign.join("notes.txt"), "mine").unwrap();
+    let (line, well) = check(&foreign);
+    assert!(!well && line.contains("`notes.txt`"), "{line}");
+
+    let (line, well) = check(&foreign.join("notes.txt"));
+    assert!(!well && line.contains("make the directory: not a directory"), "{line}");
 }
 
 #[test]
