@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::app::Demo;
-use crate::config::{Config, Flag, Sources};
+use crate::config::{self, Config, Flag, Sources};
 use crate::telemetry;
 
 /// Lets AI agents call the services behind a KubeMQ cluster.
@@ -133,12 +133,14 @@ fn demo_flag(given: bool) -> Demo {
 fn load(common: &Common, flags: Vec<Flag>) -> anyhow::Result<Config> {
     let config = read(common, flags)?;
     telemetry::install_log(&config.log)?;
+    for (variable, meant) in config::lookalikes(std::env::vars_os().map(|(name, _)| name)) {
+        tracing::warn!(
+            variable,
+            meant,
+            "this variable sets nothing: an option has two underscores behind each part"
+        );
+    }
     Ok(config)
-}
-
-/// Installs the log for a subcommand that needs nothing else of the configuration.
-fn install_log(common: &Common, flags: &[Flag]) -> anyhow::Result<()> {
-    load(common, flags.to_vec()).map(drop)
 }
 
 fn read(common: &Common, mut flags: Vec<Flag>) -> anyhow::Result<Config> {

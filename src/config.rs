@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 pub use document::{render_file, render_table};
+pub use environment::lookalikes;
 pub use error::{ConfigError, Place, Problem};
 
 use crate::{access, app, broker, channel, embedded, http, idempotency, mcp, telemetry};

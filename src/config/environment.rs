@@ -33,6 +33,24 @@ pub fn read(draft: &mut Draft, variables: impl IntoIterator<Item = (OsString, Os
     }
 }
 
+/// Variables that would be options if they had the two underscores that options have, with the names that they should
+/// have. They set nothing, and whoever set one believes otherwise.
+pub fn lookalikes(names: impl IntoIterator<Item = OsString>) -> Vec<(String, String)> {
+    let single = |name: &str| name.to_ascii_uppercase().replace("__", "_");
+    let mut found: Vec<_> = names
+        .into_iter()
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| !name.to_ascii_uppercase().starts_with(VARIABLE_PREFIX))
+        .filter_map(|name| {
+            let meant =
+                table::settings().map(Setting::variable).find(|meant| single(meant) == single(&name))?;
+            Some((name, meant))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 fn unknown(name: String, place: Place) -> Problem {
     let rest = name[VARIABLE_PREFIX.len()..].to_lowercase();
     let (section, key) = rest.split_once("__").unwrap_or(("", &rest));

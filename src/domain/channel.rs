@@ -31,6 +31,12 @@ pub enum ChannelError {
     /// The text has a wildcard; a request goes to one channel.
     #[error("must not contain the wildcards `*` and `>`: a request goes to one channel")]
     Wildcard,
+    /// A wildcard of a pattern is only a part of a token.
+    #[error("a wildcard must be a whole token, as in `orders.*`; got the token {0:?}")]
+    PartOfToken(String),
+    /// A pattern goes on behind `>`.
+    #[error("`>` must be the last token, as in `orders.>`: it stands for all that follow")]
+    BehindTail,
     /// The text has a character that no SDK accepts.
     #[error("may contain letters, digits and `. _ - /`, got {0:?}")]
     Character(char),
@@ -120,12 +126,13 @@ impl ChannelPattern {
     /// Says which rule the text breaks. A wildcard must be a whole token, and `>` the last one.
     pub fn parse(text: &str) -> Result<Self, ChannelError> {
         check_name(text, Wildcards::Allowed)?;
-        let tokens = text.split('.').count();
-        for (index, token) in text.split('.').enumerate() {
-            let wild = token.contains(['*', '>']);
-            let whole = token == "*" || (token == ">" && index + 1 == tokens);
-            if wild && !whole {
-                return Err(ChannelError::Wildcard);
+        let mut tokens = text.split('.').peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                ">" if tokens.peek().is_some() => return Err(ChannelError::BehindTail),
+                ">" | "*" => {}
+                part if part.contains(['*', '>']) => return Err(ChannelError::PartOfToken(part.to_owned())),
+                _ => {}
             }
         }
         Ok(Self(text.into()))
@@ -194,9 +201,20 @@ mod tests {
         assert!(!matches("orders.>", "orders"));
         assert!(matches("*.eu", "orders.eu"));
         assert!(matches("orders", "orders"));
-        for wrong in ["orders.e*", ">.x", "a.>.b", "", "a..b"] {
-            assert!(ChannelPattern::parse(wrong).is_err(), "{wrong}");
-        }
+    }
+
+    #[test]
+    fn a_wrong_pattern_names_the_rule_that_it_breaks() {
+        let error = |text: &str| ChannelPattern::parse(text).expect_err(text);
+        assert_eq!(error("a.>.b"), ChannelError::BehindTail);
+        assert_eq!(error(">.x"), ChannelError::BehindTail);
+        assert_eq!(error("orders.e*"), ChannelError::PartOfToken("e*".into()));
+        assert_eq!(error("orders.**"), ChannelError::PartOfToken("**".into()));
+        assert_eq!(error("a.b>"), ChannelError::PartOfToken("b>".into()));
+        assert_eq!(error(""), ChannelError::Empty);
+        assert_eq!(error("a..b"), ChannelError::EmptyToken);
+        assert_eq!(error("a b.>"), ChannelError::Character(' '));
+        assert_eq!(error(&format!("{}.>", "a".repeat(256))), ChannelError::TooLong(258));
     }
 
     proptest! {
@@ -205,6 +223,28 @@ mod tests {
             if let Ok(channel) = Channel::parse(&text) {
                 prop_assert_eq!(channel.as_str(), &text);
                 prop_assert!(ChannelPattern::parse(&text).unwrap().matches(&channel));
+            }
+        }
+
+        #[test]
+        fn a_refused_pattern_breaks_the_rule_that_is_named(text in "[a*>. ]{0,8}") {
+            let tokens: Vec<&str> = text.split('.').collect();
+            match ChannelPattern::parse(&text) {
+                Ok(_) => {
+                    let last = tokens.len() - 1;
+                    let is_right = |(index, token): (usize, &&str)| match *token {
+                        "*" => true,
+                        ">" => index == last,
+                        plain => !plain.is_empty() && plain.bytes().all(|byte| byte == b'a'),
+                    };
+                    prop_assert!(tokens.iter().enumerate().all(is_right));
+                }
+                Err(ChannelError::Empty) => prop_assert!(text.is_empty()),
+                Err(ChannelError::Character(character)) => prop_assert!(text.contains(character)),
+                Err(ChannelError::EmptyToken) => prop_assert!(tokens.contains(&"")),
+                Err(ChannelError::BehindTail) => prop_assert!(tokens[..tokens.len() - 1].contains(&">")),
+                Err(ChannelError::PartOfToken(part)) => prop_assert!(tokens.contains(&&*part) && part.len() > 1),
+                Err(other) => prop_assert!(false, "{other:?}"),
             }
         }
 

@@ -306,6 +306,66 @@ fn stdio_ends_promptly_with_a_call_in_flight_and_a_cancel_silences_its_answer() 
 }
 
 #[test]
+fn a_signal_lets_what_is_in_flight_on_stdio_be_answered_before_it_ends() {
+    let broker = Binary::start(&["broker", "--listen", "127.0.0.1:0"], &[]);
+    let address = broker.word("127.0.0.1:");
+    let _slow =
+        Binary::launch(&["respond", "slow", "--kind", "command", "--delay", "1s", "--broker", &address], &[]);
+    let serve = Binary::start(&["serve", "--listen", "127.0.0.1:0", "--broker", &address], &[]);
+    let url = serve.word("http://");
+    for way in [&["stdio", "--broker", &address][..], &["stdio", "--connect", &url]] {
+        for signal in ["TERM", "INT"] {
+            let mut child = Binary::command(way, &[])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("it runs");
+            let mut reader = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+            let input = child.stdin.as_mut().expect("it is piped");
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "command_send",
+                "arguments": { "channel": "slow", "body": "b", "timeout_seconds": 10 } } });
+            let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+            writeln!(input, "{call}\n{ping}").expect("it reads");
+            let mut answer = || {
+                let mut line = String::new();
+                std::io::BufRead::read_line(&mut reader, &mut line).expect("a text");
+                serde_json::from_str::<Value>(&line).unwrap_or_else(|_| panic!("{way:?} {signal}: {line:?}"))
+            };
+            assert_eq!(answer()["id"], 2, "the command takes a second");
+            let kill = [&format!("-{signal}"), &child.id().to_string()];
+            assert!(std::process::Command::new("kill").args(kill).status().expect("kill runs").success());
+            let told = answer();
+            assert_eq!(told["result"]["structuredContent"]["outcome"], "executed", "{way:?}: {told:?}");
+            assert_eq!(child.wait().expect("ours").code(), Some(0), "{way:?} {signal}");
+        }
+    }
+}
+
+#[test]
+fn options_of_a_connector_of_its_own_do_not_go_with_one_that_runs() {
+    for option in [&["--broker", "127.0.0.1:50000"][..], &["--demo"]] {
+        let arguments = [&["stdio", "--connect", "http://127.0.0.1:9090/mcp"], option].concat();
+        let output = Binary::command(&arguments, &[]).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && text.contains("cannot be used with"), "{text}");
+    }
+}
+
+#[test]
+fn a_variable_that_looks_like_an_option_is_told_with_its_right_name() {
+    let server =
+        Binary::start(&SERVE, &[("KUBEMQ_MCP_SERVER_SHARDS", "1"), ("KUBEMQ_MCP_PORT_9090_TCP", "x")]);
+    let log = server.logged("this variable sets nothing", 1);
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("sets nothing")).collect();
+    assert_eq!(lines.len(), 1, "what Kubernetes sets is nobody's mistake: {lines:?}");
+    assert!(
+        lines[0].contains("KUBEMQ_MCP_SERVER_SHARDS") && lines[0].contains("KUBEMQ_MCP__SERVER__SHARDS"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn a_key_from_the_command_line_is_sent_once_and_its_status_is_told() {
     let server = Binary::start(&[&SERVE[..], &["--demo"]].concat(), &[]);
     let url = server.word("http://");

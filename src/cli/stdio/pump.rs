@@ -1,6 +1,7 @@
 //! Moves lines in and answers out. Every request gets its answer, unless the agent gave it up.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
@@ -25,6 +26,14 @@ const REQUESTS_MAX: usize = 4_096;
 /// Answers that wait for standard output.
 const ANSWERS_WAITING_MAX: usize = 256;
 
+/// How the pump is stopped before its input ends.
+pub struct Stop {
+    /// Cancelled when it shall read no more.
+    pub told: CancellationToken,
+    /// How long what is in flight may then take to be answered.
+    pub patience: Duration,
+}
+
 /// What the requests in flight share.
 #[derive(Clone)]
 struct Shared {
@@ -35,11 +44,17 @@ struct Shared {
 }
 
 /// Serves until the input ends, or until nobody takes the answers: what is done then, nobody would hear of. What is in
-/// flight then is given up, as a client that leaves does.
+/// flight then is given up, as a client that leaves does. When it is told to stop, it reads no more, and what is in
+/// flight may still be answered.
 ///
 /// # Errors
 /// When the input or the output fails.
-pub async fn run<Input, Output>(exchange: Exchange, input: Input, output: Output) -> std::io::Result<()>
+pub async fn run<Input, Output>(
+    exchange: Exchange,
+    input: Input,
+    output: Output,
+    stop: Stop,
+) -> std::io::Result<()>
 where
     Input: AsyncRead + Unpin,
     Output: AsyncWrite + Unpin + Send + 'static,
@@ -52,6 +67,13 @@ where
         written = &mut writer => Some(written),
         read = take_in(&shared, input, &mut requests) => {
             read?;
+            None
+        }
+        () = stop.told.cancelled() => {
+            let answered = async { while requests.join_next().await.is_some() {} };
+            if tokio::time::timeout(stop.patience, answered).await.is_err() {
+                tracing::warn!(requests = requests.len(), "the time to drain is over; what is still open gets no answer");
+            }
             None
         }
     };

@@ -121,8 +121,8 @@ fn an_entry_of_channels_is_checked_like_every_option() {
     assert_eq!(
         problems(load(text)),
         [
-            "config.toml:2: `channels.pattern` is \"orders.e*\" (must not contain the wildcards `*` and `>`: a \
-             request goes to one channel); allowed: a channel, or a pattern such as `orders.*` or `orders.>`",
+            "config.toml:2: `channels.pattern` is \"orders.e*\" (a wildcard must be a whole token, as in \
+             `orders.*`; got the token \"e*\"); allowed: a channel, or a pattern such as `orders.*` or `orders.>`",
             "config.toml:3: unknown option `channels.tool_timeout_second`, the nearest is \
              `channels.tool_timeout_seconds`",
             "config.toml:7: `channels.tool_timeout_seconds` is 301; allowed: 1 to 300",
