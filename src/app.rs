@@ -2,10 +2,12 @@
 
 mod config;
 mod demo;
+mod exposure;
 mod readiness;
 mod store;
 
 pub use config::Config;
+pub use exposure::{Exposed, Exposure, judge as exposure};
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -83,6 +85,10 @@ impl App {
     /// # Errors
     /// Says which part could not be started, why, and what would help.
     pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
+        if options.face == Face::Http && exposure(&config)? == Exposure::Open {
+            let address = config.server.listen;
+            tracing::warn!(%address, "insecure: whoever reaches this address may call without a token");
+        }
         let figures = telemetry::install_recorder();
         // A series that begins with its first event hides that event from Prometheus.
         access::register_metrics();
@@ -91,7 +97,7 @@ impl App {
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
-        let callers = Callers::load(&config.access)?;
+        let callers = Callers::load(&config.auth).await?;
         let admin_token = match config.admin.token_file.as_str() {
             "" => None,
             path => Some(AdminToken::load(path.as_ref())?),
