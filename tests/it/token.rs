@@ -15,13 +15,14 @@ use crate::harness::connector::Connector;
 use crate::harness::event::within;
 
 /// A tokens file in a directory of its own.
-struct File {
+pub struct File {
     _directory: tempfile::TempDir,
     path: PathBuf,
 }
 
 impl File {
-    fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("the system has room for a directory");
         let path = directory.path().join("tokens");
         std::fs::write(&path, "").expect("the directory is ours");
@@ -36,12 +37,17 @@ impl File {
     }
 
     /// Makes a token of which more is said.
-    fn add_with(&self, name: &str, change: impl FnOnce(&mut Grant)) -> String {
+    pub fn add_with(&self, name: &str, change: impl FnOnce(&mut Grant)) -> String {
         let minted = Minted::fresh().expect("the system has randomness");
         let mut grant = Grant::to(Principal::named(name));
         change(&mut grant);
         append(&self.path, &minted.line_of(&grant)).expect("the file is right");
         minted.expose().to_owned()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        self.path.to_str().expect("plain")
     }
 
     fn write(&self, text: &str) {
