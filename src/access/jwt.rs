@@ -72,7 +72,7 @@ impl Rules {
     /// # Errors
     /// [`Refusal::UnknownKey`] when another key set may have its key; otherwise why it lets nobody in.
     pub fn judge(&self, keys: &Keys, token: &str) -> Result<Subject, Refusal> {
-        let Head { alg, kid } = head(token).ok_or(Refusal::Malformed)?;
+        let Head { alg, kid } = head(token).ok_or(Refusal::NoJwt)?;
         let algorithm = Algorithm::parse(&alg).filter(|algorithm| self.allowed.contains(algorithm));
         let algorithm = algorithm.ok_or(Refusal::Algorithm)?;
         let key = keys.find(kid.as_deref(), algorithm).ok_or(Refusal::UnknownKey)?;
@@ -106,7 +106,7 @@ fn refusal(kind: &ErrorKind) -> Refusal {
             "aud" => Refusal::Audience,
             _ => Refusal::Claims,
         },
-        _ => Refusal::Malformed,
+        _ => Refusal::NoJwt,
     }
 }
 

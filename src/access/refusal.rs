@@ -20,6 +20,8 @@ pub enum Refusal {
     Unknown,
     /// What was shown is no token.
     Malformed,
+    /// What was shown is a token, but no JWT.
+    NoJwt,
     /// A token is needed and none was shown.
     Missing,
     /// It is larger than any token.
@@ -48,9 +50,10 @@ pub enum Refusal {
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unknown,
         Self::Malformed,
+        Self::NoJwt,
         Self::Missing,
         Self::TooLarge,
         Self::Expired,
@@ -70,6 +73,7 @@ impl Refusal {
         match self {
             Self::Unknown => "unknown",
             Self::Malformed => "malformed",
+            Self::NoJwt => "no_jwt",
             Self::Missing => "missing",
             Self::TooLarge => "too_large",
             Self::Expired => "expired",

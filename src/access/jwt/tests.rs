@@ -222,7 +222,7 @@ fn no_word_of_the_token_chooses_how_it_is_verified() {
     let signed = |head: Value| assembled(&head, &claims(), |message| signer.sign(Algorithm::Rs256, message));
     assert_eq!(rules.judge(&keys, &signed(json!({ "alg": "EdDSA", "kid": "k" }))), Err(Refusal::UnknownKey));
     assert_eq!(rules.judge(&keys, &signed(json!({ "alg": "RS384", "kid": "k" }))), Err(Refusal::Signature));
-    assert_eq!(rules.judge(&keys, &signed(json!({ "kid": "k" }))), Err(Refusal::Malformed));
+    assert_eq!(rules.judge(&keys, &signed(json!({ "kid": "k" }))), Err(Refusal::NoJwt));
     let stranger = Signer::new();
     let head = json!({ "alg": "EdDSA", "kid": "e", "jwk": stranger.jwk(Algorithm::EdDsa, "e") });
     let token = assembled(&head, &claims(), |message| stranger.sign(Algorithm::EdDsa, message));
@@ -231,7 +231,7 @@ fn no_word_of_the_token_chooses_how_it_is_verified() {
         json!({ "alg": "RS256", "kid": "k", "crit": ["x"], "x": 1 }),
         json!({ "alg": "RS256", "kid": "k", "b64": false }),
     ] {
-        assert_eq!(rules.judge(&keys, &signed(head.clone())), Err(Refusal::Malformed), "{head}");
+        assert_eq!(rules.judge(&keys, &signed(head.clone())), Err(Refusal::NoJwt), "{head}");
     }
 }
 
@@ -257,7 +257,7 @@ fn a_key_is_the_one_that_is_meant_or_none() {
     assert_eq!(es(json!({ "alg": "ES256" })), Ok(()), "only one fits");
     assert_eq!(es(json!({ "alg": "ES256", "kid": "other" })), Err(Refusal::UnknownKey));
     assert_eq!(es(json!({ "alg": "ES256", "kid": "r" })), Err(Refusal::UnknownKey));
-    assert_eq!(es(json!({ "alg": "ES256", "kid": 7 })), Err(Refusal::Malformed));
+    assert_eq!(es(json!({ "alg": "ES256", "kid": 7 })), Err(Refusal::NoJwt));
     let other = Signer::new();
     let several = keys(&[signer.jwk(Algorithm::Es256, "k"), other.jwk(Algorithm::Es256, "l")]);
     let unnamed = token(json!({ "alg": "ES256" }), Algorithm::Es256);

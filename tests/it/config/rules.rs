@@ -104,7 +104,7 @@ fn credentials_are_asked_for_in_words_that_exist() {
         ("HS256", "let the issuer sign with a key pair"),
         ("none", "let the issuer sign with a key pair"),
         ("RS256,None", "let the issuer sign with a key pair"),
-        ("ES265", "write `ES256`"),
+        ("ES265", "write a name of RFC 7518"),
         ("rs256", "write `RS256`"),
         ("", "a list of at least 1"),
     ];
