@@ -144,7 +144,7 @@ async fn a_token_of_a_megabyte_is_refused_however_large_a_head_may_be() {
     let key = Key::new("k");
     let file = keys_file(&[&key]);
     let token = "x".repeat(1_000_000);
-    for (header_bytes_max, expected) in [(65_536, 431), (1_048_576, 401)] {
+    for header_bytes_max in [65_536, 1_048_576] {
         let connector = Connector::with(|config| {
             takes_jwts(config);
             config.auth.jwks_file = path(&file);
@@ -154,9 +154,15 @@ async fn a_token_of_a_megabyte_is_refused_however_large_a_head_may_be() {
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
         let request = reqwest::Client::new().post(connector.url()).bearer_auth(&token).body(ping);
         let request = request.header("content-type", "application/json").send();
-        let status = within("an answer", request).await.expect("an answer").status();
-        assert_eq!(status.as_u16(), expected);
+        let status = within("an end", request).await.map(|answer| answer.status().as_u16());
+        match (header_bytes_max, status) {
+            (1_048_576, status) => assert_eq!(status.expect("an answer"), 401),
+            (_, Ok(status)) => assert_eq!(status, 431),
+            // The answer is there before the client has written all, which may break the connection under it.
+            (_, Err(error)) => assert!(error.is_request(), "{error}"),
+        }
         assert_eq!(connector.app().requests_pending(), 0);
+        assert_eq!(command(&connector.agent(), &key.token(&claims(&[])), false).await.status, 200);
         connector.stop().await;
     }
 }

@@ -50,8 +50,9 @@ fn algorithm(text: &str) -> Result<(), String> {
         );
     }
     let names = Algorithm::ALL.map(Algorithm::as_str);
-    Err(nearest::word(text, names)
-        .map_or("write a name of RFC 7518".into(), |name| format!("write `{name}`")))
+    let same = names.into_iter().find(|name| name.eq_ignore_ascii_case(text));
+    let meant = same.or_else(|| nearest::word(text, names));
+    Err(meant.map_or("write a name of RFC 7518".into(), |name| format!("write `{name}`")))
 }
 
 fn scope(text: &str) -> Result<(), String> {
