@@ -97,7 +97,7 @@ impl App {
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
-        let callers = Callers::load(&config.auth).await?;
+        let callers = callers(&config, options.face).await?;
         let admin_token = match config.admin.token_file.as_str() {
             "" => None,
             path => Some(AdminToken::load(path.as_ref())?),
@@ -272,6 +272,14 @@ impl App {
         // A thread that hangs must not keep the process.
         let _ =
             tokio::time::timeout(FLUSH_PATIENCE, tokio::task::spawn_blocking(move || shards.stop())).await;
+    }
+}
+
+/// Reads who may call. Whoever speaks over the pipes of this process has started it, and shows nothing.
+async fn callers(config: &Whole, face: Face) -> Result<Callers, access::LoadError> {
+    match face {
+        Face::Http => Callers::load(&config.auth).await,
+        Face::InProcess => Callers::load(&access::Config::default()).await,
     }
 }
 

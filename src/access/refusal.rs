@@ -107,7 +107,9 @@ impl Refused {
     pub fn tell(&self) {
         let reason = self.refusal.as_str();
         match &self.principal {
-            Some(principal) => tracing::warn!(reason, %principal, "request refused for its token"),
+            Some(principal) => {
+                tracing::warn!(reason, principal = principal.as_str(), "request refused for its token");
+            }
             None => tracing::warn!(reason, "request refused for its token"),
         }
     }

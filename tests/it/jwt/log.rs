@@ -53,8 +53,10 @@ fn no_piece_of_a_token_is_in_the_log_at_its_highest_level() {
             [client.post(&url).bearer_auth(&large), client.post(format!("{url}?access_token={right}"))]
         {
             let request = request.header("content-type", "application/json").body(body.clone());
-            let status = request.send().await.expect("an answer").status();
-            assert!(status.is_client_error(), "{status}");
+            // The connection may break under a client that still writes when it is refused.
+            if let Ok(answer) = request.send().await {
+                assert!(answer.status().is_client_error(), "{answer:?}");
+            }
         }
     });
     let log = server.logged("principal=\"jwt:ada\"", 2);
@@ -91,8 +93,8 @@ fn a_token_that_was_taken_back_or_has_ended_is_named_in_the_log_and_not_to_its_b
         assert_eq!((answer.status, &answer.body), (401, &answers[2].body), "all hear the same");
         assert_eq!(answer.headers["www-authenticate"], "Bearer error=\"invalid_token\"");
     }
-    server.logged("reason=\"revoked\" principal=rita", 1);
-    server.logged("reason=\"expired\" principal=eve", 1);
+    server.logged("reason=\"revoked\" principal=\"rita\"", 1);
+    server.logged("reason=\"expired\" principal=\"eve\"", 1);
     let log = server.logged("reason=\"unknown\"", 1);
     assert!(!log.contains(&revoked[..16]) && !log.contains(&expired[..16]), "{log}");
 }
