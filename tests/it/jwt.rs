@@ -152,14 +152,17 @@ async fn a_token_of_a_megabyte_is_refused_however_large_a_head_may_be() {
         })
         .await;
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
-        let request = reqwest::Client::new().post(connector.url()).bearer_auth(&token).body(ping);
-        let request = request.header("content-type", "application/json").send();
-        let status = within("an end", request).await.map(|answer| answer.status().as_u16());
-        match (header_bytes_max, status) {
-            (1_048_576, status) => assert_eq!(status.expect("an answer"), 401),
-            (_, Ok(status)) => assert_eq!(status, 431),
-            // The answer is there before the client has written all, which may break the connection under it.
-            (_, Err(error)) => assert!(error.is_request(), "{error}"),
+        let multiplexed = reqwest::Client::builder().http2_prior_knowledge().build().expect("a client");
+        for client in [reqwest::Client::new(), multiplexed] {
+            let request = client.post(connector.url()).bearer_auth(&token).body(ping.clone());
+            let request = request.header("content-type", "application/json").send();
+            let status = within("an end", request).await.map(|answer| answer.status().as_u16());
+            match (header_bytes_max, status) {
+                (1_048_576, status) => assert_eq!(status.expect("an answer"), 401),
+                (_, Ok(status)) => assert_eq!(status, 431),
+                // The answer is there before the client has written all, which may break the connection under it.
+                (_, Err(error)) => assert!(error.is_request(), "{error}"),
+            }
         }
         assert_eq!(connector.app().requests_pending(), 0);
         assert_eq!(command(&connector.agent(), &key.token(&claims(&[])), false).await.status, 200);

@@ -98,7 +98,7 @@ pub fn key_set(keys: &[&Key]) -> String {
 #[derive(Clone)]
 pub struct Published {
     address: SocketAddr,
-    answer: Arc<Mutex<(u16, String)>>,
+    answer: Arc<Mutex<Option<(u16, String)>>>,
     asked: Arc<AtomicUsize>,
 }
 
@@ -108,16 +108,17 @@ impl Published {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let published =
-            Self { address, answer: Arc::new(Mutex::new((200, key_set(keys)))), asked: Arc::default() };
+            Self { address, answer: Arc::new(Mutex::new(Some((200, key_set(keys))))), asked: Arc::default() };
         let answering = published.clone();
-        let router = Router::new().route("/keys", get(move || std::future::ready(answering.answer())));
+        let router = Router::new().route("/keys", get(move || answering.clone().answer()));
         tokio::spawn(async move { axum::serve(listener, router).await });
         published
     }
 
-    fn answer(&self) -> impl IntoResponse + use<> {
+    async fn answer(self) -> impl IntoResponse {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let (status, body) = self.answer.lock().expect("no test panics here").clone();
+        let answer = self.answer.lock().expect("no test panics here").clone();
+        let Some((status, body)) = answer else { return std::future::pending().await };
         let status = StatusCode::from_u16(status).expect("a status");
         (status, [(header::LOCATION, "/elsewhere"), (header::CONTENT_TYPE, "application/json")], body)
     }
@@ -129,7 +130,12 @@ impl Published {
 
     /// Answers with this from now on.
     pub fn say(&self, status: u16, body: impl Into<String>) {
-        *self.answer.lock().expect("no test panics here") = (status, body.into());
+        *self.answer.lock().expect("no test panics here") = Some((status, body.into()));
+    }
+
+    /// Answers nothing from now on.
+    pub fn hang(&self) {
+        *self.answer.lock().expect("no test panics here") = None;
     }
 
     /// How often somebody has asked.

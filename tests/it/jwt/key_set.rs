@@ -116,6 +116,38 @@ async fn an_issuer_that_fails_leaves_the_old_keys_and_is_counted_and_its_return_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_that_hangs_holds_up_nobody_whose_key_is_known_and_no_start_for_ever() {
+    let (known, strange) = (Key::new("known"), Key::new("strange"));
+    let published = Published::start(&[&known]).await;
+    let connector = connector(&published, 86_400).await;
+    published.hang();
+    let (agent, strange) = (Agent::multiplexed(&connector.url()), strange.token(&claims(&[])));
+    let waiting = tokio::spawn({
+        let (agent, strange) = (agent.clone(), strange.clone());
+        async move { command(&agent, &strange, true).await.status }
+    });
+    let asked = async {
+        while published.asked() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the issuer is asked", asked).await;
+    for _ in 0..20 {
+        assert_eq!(command(&agent, &known.token(&claims(&[])), true).await.status, 200);
+    }
+    assert!(!waiting.is_finished(), "all of them were answered while the issuer was still asked");
+    assert_eq!(within("an end of the wait", waiting).await.expect("no panic"), 401);
+    connector.stop().await;
+
+    let mut config = Config::default();
+    takes_jwts(&mut config);
+    config.auth.jwks_url = published.url();
+    let started = App::start(config, Options { face: Face::Http, demo: Demo::Absent });
+    let error = within("an end of the start", started).await.err().expect("it does not start").to_string();
+    assert!(error.contains("cannot be fetched: operation timed out"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_changed_file_of_keys_is_taken_and_a_wrong_one_leaves_the_old() {
     let (old, new) = (Key::new("old"), Key::new("new"));
     let file = keys_file(&[&old]);

@@ -151,3 +151,22 @@ fn check_looks_at_the_key_set_and_at_who_may_come() {
     let (status, told) = run(&[]);
     assert!(status == Some(1) && told.contains("it is no JWKS"), "{told}");
 }
+
+#[test]
+fn a_connector_over_pipes_needs_no_issuer() {
+    let variables = [
+        ("KUBEMQ_MCP__AUTH__MODE", "jwt"),
+        ("KUBEMQ_MCP__AUTH__JWKS_FILE", "/nowhere/keys.json"),
+        ("KUBEMQ_MCP__AUTH__ISSUER", ISSUER),
+        ("KUBEMQ_MCP__AUTH__AUDIENCE", AUDIENCE),
+    ];
+    let alone =
+        Binary::command(&["stdio"], &variables).stdin(std::process::Stdio::null()).output().expect("it runs");
+    assert_eq!(alone.status.code(), Some(0), "{alone:?}");
+    let serving = Binary::command(&SERVE, &variables).output().expect("it runs");
+    let told = String::from_utf8_lossy(&serving.stderr).into_owned();
+    assert!(
+        serving.status.code() == Some(1) && told.contains("`/nowhere/keys.json` (auth.jwks_file)"),
+        "{told}"
+    );
+}
