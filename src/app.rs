@@ -2,10 +2,12 @@
 
 mod config;
 mod demo;
+mod exposure;
 mod readiness;
 mod store;
 
 pub use config::Config;
+pub use exposure::{Exposed, Exposure, judge as exposure};
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -83,6 +85,10 @@ impl App {
     /// # Errors
     /// Says which part could not be started, why, and what would help.
     pub async fn start(config: Whole, options: Options) -> anyhow::Result<Self> {
+        if options.face == Face::Http && exposure(&config)? == Exposure::Open {
+            let address = config.server.listen;
+            tracing::warn!(%address, "insecure: whoever reaches this address may call without a token");
+        }
         let figures = telemetry::install_recorder();
         // A series that begins with its first event hides that event from Prometheus.
         access::register_metrics();
@@ -91,7 +97,7 @@ impl App {
         http::register_metrics();
         mcp::register_metrics();
         broker::install_crypto_provider();
-        let callers = Callers::load(&config.access)?;
+        let callers = callers(&config, options.face).await?;
         let admin_token = match config.admin.token_file.as_str() {
             "" => None,
             path => Some(AdminToken::load(path.as_ref())?),
@@ -266,6 +272,14 @@ impl App {
         // A thread that hangs must not keep the process.
         let _ =
             tokio::time::timeout(FLUSH_PATIENCE, tokio::task::spawn_blocking(move || shards.stop())).await;
+    }
+}
+
+/// Reads who may call. Whoever speaks over the pipes of this process has started it, and shows nothing.
+async fn callers(config: &Whole, face: Face) -> Result<Callers, access::LoadError> {
+    match face {
+        Face::Http => Callers::load(&config.auth).await,
+        Face::InProcess => Callers::load(&access::Config::default()).await,
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Config {
     /// What operators ask: health, metrics, keys.
     pub admin: http::AdminConfig,
     /// Who calls.
-    pub access: access::Config,
+    pub auth: access::Config,
     /// The connection to the broker.
     pub broker: broker::Config,
     /// The embedded broker.

@@ -12,6 +12,7 @@ mod front;
 mod guard;
 mod last_word;
 mod listener;
+mod metadata;
 mod metrics;
 mod ops;
 mod page;

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::callers::{Presented, Refusal};
 use super::error::AdminTokenError;
 use super::file::{self, Stamp};
 use super::metrics::Metrics;
+use super::refusal::{Presented, Refusal, Refused};
 use super::token::Hash;
 
 /// Shortest token, in bytes: it opens the endpoint to every address, and nothing slows down a caller who guesses.
@@ -73,7 +73,10 @@ impl AdminToken {
             Presented::Token(token) if Hash::of(token).is(right) => Ok(()),
             Presented::Token(_) => Err(Refusal::Unknown),
         };
-        admitted.inspect_err(|refusal| Metrics::get().token_refused(*refusal))
+        admitted.inspect_err(|refusal| {
+            Metrics::get().token_refused(*refusal);
+            Refused::from(*refusal).tell();
+        })
     }
 }
 

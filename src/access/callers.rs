@@ -1,23 +1,29 @@
-//! Who a caller is, by the token it shows, while the tokens file changes.
+//! Who a caller is, by the credential it shows: the one door of this layer.
 //!
-//! A file that is wrong at start stops the start. Later the old tokens stay: a slip of an editor must not lock
-//! everybody out.
+//! Whatever is not certain is refused. A caller that shows something wrong is never taken for one that shows nothing.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use super::config::Config;
-use super::error::TokensError;
-use super::file::{self, Stamp};
+use super::challenge::{self, Challenge};
+use super::config::{Config, Mode};
+use super::error::LoadError;
+use super::jwks::Jwks;
 use super::metrics::Metrics;
-use super::token::Tokens;
+use super::refusal::{Presented, Refusal, Refused};
+use super::register::Register;
+use super::scope;
+use crate::clock;
 use crate::domain::Subject;
 
-/// Between two looks at the file: as long as a token that was taken back may still work.
+/// Between two looks at a file: as long as a token that was taken back may still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Largest token or JWT, in bytes. What is larger is refused before anything is made of it.
+pub const CREDENTIAL_BYTES_MAX: usize = 16_384;
 
 /// Everybody who may call; a clone is one count.
 #[derive(Clone)]
@@ -27,169 +33,133 @@ pub struct Callers {
 
 struct Inner {
     nameless: Nameless,
-    /// Nothing when there are no tokens at all.
-    known: Option<Known>,
+    authority: Authority,
+    scopes_required: Vec<String>,
+    challenge: Challenge,
+    metadata: Option<String>,
 }
 
-struct Known {
-    path: PathBuf,
-    tokens: RwLock<Tokens>,
-    seen: Mutex<Option<Stamp>>,
+/// Who says whose credential it is.
+enum Authority {
+    /// Nobody: there are no credentials, and everybody is anonymous.
+    Nobody,
+    Tokens(Arc<Register>),
+    Issuer(Arc<Jwks>),
 }
 
-/// What becomes of a caller that shows no token.
+/// What becomes of a caller that shows nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nameless {
     Served,
     Refused,
 }
 
-/// What a look at the file brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
-    Unchanged,
-    Taken,
-    Refused,
-}
-
-/// What a caller shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Presented<'a> {
-    /// Nothing.
-    Nothing,
-    /// A token.
-    Token(&'a str),
-    /// Something that is no token, or several of them.
-    Unreadable,
-}
-
-/// Why a caller is not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
-    /// Nobody has this token.
-    Unknown,
-    /// What was shown is no token.
-    Malformed,
-    /// A token is needed and none was shown.
-    Missing,
-}
-
-impl Refusal {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Unknown, Self::Malformed, Self::Missing];
-
-    /// The word for logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Malformed => "malformed",
-            Self::Missing => "missing",
-        }
-    }
-}
-
 impl Callers {
-    /// Reads the tokens file, if there is one.
+    /// Reads what credentials are checked against.
     ///
     /// # Errors
-    /// When it cannot be read or is wrong.
-    pub fn load(config: &Config) -> Result<Self, TokensError> {
-        let nameless = if config.token_required { Nameless::Refused } else { Nameless::Served };
-        if config.tokens_file.is_empty() {
-            assert!(
-                nameless == Nameless::Served,
-                "the configuration asks for a file when a token is required"
-            );
-            return Ok(Self { inner: Arc::new(Inner { nameless, known: None }) });
-        }
-        let path = PathBuf::from(&config.tokens_file);
-        // Before the content, so that a change between the two is seen at the next look.
-        let seen = Mutex::new(file::stamp(&path));
-        let tokens = file::read(&path)?;
-        tell(&path, &tokens);
-        let known = Some(Known { path, tokens: RwLock::new(tokens), seen });
-        Ok(Self { inner: Arc::new(Inner { nameless, known }) })
+    /// When it cannot be read or is wrong: nobody could be let in.
+    pub async fn load(config: &Config) -> Result<Self, LoadError> {
+        let authority = match config.mode {
+            Mode::None => Authority::Nobody,
+            Mode::Tokens => Authority::Tokens(Arc::new(Register::load(Path::new(&config.tokens_file))?)),
+            Mode::Jwt => Authority::Issuer(Jwks::load(config).await?),
+        };
+        let nameless = if config.serves_anonymous() { Nameless::Served } else { Nameless::Refused };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                nameless,
+                authority,
+                scopes_required: config.scopes_required.clone(),
+                challenge: Challenge::new(config),
+                metadata: challenge::metadata(config),
+            }),
+        })
     }
 
     /// Who that is.
     ///
-    /// Without a tokens file everybody is anonymous, whatever is shown: many clients send a header that was meant for
-    /// somebody else.
+    /// Where there are no credentials everybody is anonymous, whatever is shown: many clients send a header that was meant
+    /// for somebody else.
     ///
     /// # Errors
-    /// When the caller is not served, which is counted.
-    pub fn identify(&self, presented: Presented<'_>) -> Result<Subject, Refusal> {
-        let Some(known) = &self.inner.known else { return Ok(Subject::anonymous()) };
-        let found = match presented {
-            Presented::Nothing if self.inner.nameless == Nameless::Served => Ok(Subject::anonymous()),
-            Presented::Nothing => Err(Refusal::Missing),
-            Presented::Unreadable => Err(Refusal::Malformed),
-            Presented::Token(token) => {
-                let tokens = known.tokens.read().unwrap_or_else(PoisonError::into_inner);
-                tokens.principal(token).map(Subject::named).ok_or(Refusal::Unknown)
-            }
-        };
-        found.inspect_err(|refusal| Metrics::get().token_refused(*refusal))
+    /// When the caller is not served, which is counted and logged.
+    pub async fn identify(&self, presented: Presented<'_>) -> Result<Subject, Refusal> {
+        self.judge(presented).await.map_err(|refused| {
+            Metrics::get().token_refused(refused.refusal);
+            refused.tell();
+            refused.refusal
+        })
     }
 
-    /// Takes changes of the file into use, until dropped.
-    pub async fn keep_up(self) {
-        if self.inner.known.is_none() {
-            return;
+    async fn judge(&self, presented: Presented<'_>) -> Result<Subject, Refused> {
+        if matches!(self.inner.authority, Authority::Nobody) {
+            return Ok(Subject::anonymous());
         }
+        let token = match presented {
+            Presented::Nothing if self.inner.nameless == Nameless::Served => return Ok(Subject::anonymous()),
+            Presented::Nothing => return Err(Refusal::Missing.into()),
+            Presented::Unreadable => return Err(Refusal::Malformed.into()),
+            Presented::Token(token) if token.len() > CREDENTIAL_BYTES_MAX => {
+                return Err(Refusal::TooLarge.into());
+            }
+            Presented::Token(token) => token,
+        };
+        let subject = match &self.inner.authority {
+            Authority::Nobody => Subject::anonymous(),
+            Authority::Tokens(register) => register.judge(token, clock::now())?,
+            Authority::Issuer(issuer) => issuer.judge(token).await?,
+        };
+        if !scope::suffices(&subject.scopes, &self.inner.scopes_required) {
+            return Err(Refused::known(Refusal::Scope, subject.principal));
+        }
+        Ok(subject)
+    }
+
+    /// What a refused caller is told of how to get in.
+    pub fn challenge(&self) -> &Challenge {
+        &self.inner.challenge
+    }
+
+    /// What RFC 9728 says of the endpoint, as JSON; nothing where it has no name to be known by.
+    pub fn metadata(&self) -> Option<&str> {
+        self.inner.metadata.as_deref()
+    }
+
+    /// Takes changes of what credentials are checked against into use, until dropped.
+    pub async fn keep_up(self) {
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
-            let callers = self.clone();
-            // On a thread of its own: a file system that hangs must not hold up a call. An error is a panic, which the
-            // log has; the next look is due all the same.
-            let _ = tokio::task::spawn_blocking(move || callers.look()).await;
-        }
-    }
-
-    /// Reads the file again if it has changed. One that is wrong is told and counted once, not at every look.
-    fn look(&self) -> Look {
-        let Some(known) = &self.inner.known else { return Look::Unchanged };
-        let stamp = file::stamp(&known.path);
-        let mut seen = known.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if *seen == stamp {
-            return Look::Unchanged;
-        }
-        *seen = stamp;
-        match file::read(&known.path) {
-            Ok(tokens) => {
-                tell(&known.path, &tokens);
-                *known.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
-                Look::Taken
-            }
-            Err(error) => {
-                Metrics::get().files_refused.increment(1);
-                tracing::error!(%error, "tokens file not taken, the old tokens stay");
-                Look::Refused
+            match &self.inner.authority {
+                Authority::Nobody => return,
+                Authority::Tokens(register) => {
+                    let register = Arc::clone(register);
+                    // On a thread of its own: a file system that hangs must not hold up a call. An error is a panic, which
+                    // the log has; the next look is due all the same.
+                    let _ = tokio::task::spawn_blocking(move || register.look()).await;
+                }
+                Authority::Issuer(issuer) => issuer.look().await,
             }
         }
     }
-}
-
-fn tell(path: &Path, tokens: &Tokens) {
-    let file = path.display();
-    tracing::info!(%file, tokens = tokens.len(), principals = tokens.principals(), "tokens file read");
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Hash, append};
+    use super::super::Hash;
     use super::*;
     use crate::domain::Principal;
 
-    fn callers(content: &str, token_required: bool) -> (tempfile::TempDir, PathBuf, Callers) {
+    async fn callers(content: &str, change: impl FnOnce(&mut Config)) -> (tempfile::TempDir, Callers) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tokens");
         std::fs::write(&path, content).unwrap();
-        let config = Config { tokens_file: path.to_str().unwrap().into(), token_required };
-        let callers = Callers::load(&config).unwrap();
-        (directory, path, callers)
+        let tokens_file = path.to_str().unwrap().into();
+        let mut config = Config { mode: Mode::Tokens, tokens_file, ..Config::default() };
+        change(&mut config);
+        (directory, Callers::load(&config).await.unwrap())
     }
 
     fn line(name: &str, token: &str) -> String {
@@ -200,54 +170,40 @@ mod tests {
         Ok(Subject::named(Principal::named(name)))
     }
 
-    #[test]
-    fn without_a_file_everybody_is_anonymous_whatever_is_shown() {
-        let callers = Callers::load(&Config::default()).unwrap();
+    #[tokio::test]
+    async fn without_credentials_everybody_is_anonymous_whatever_is_shown() {
+        let callers = Callers::load(&Config::default()).await.unwrap();
         for shown in [Presented::Nothing, Presented::Token("any"), Presented::Unreadable] {
-            assert_eq!(callers.identify(shown), Ok(Subject::anonymous()));
+            assert_eq!(callers.identify(shown).await, Ok(Subject::anonymous()));
         }
     }
 
-    #[test]
-    fn a_token_names_its_owner_and_anything_else_that_is_shown_is_refused() {
+    #[tokio::test]
+    async fn a_token_names_its_owner_and_anything_else_that_is_shown_is_refused() {
+        let large = "x".repeat(CREDENTIAL_BYTES_MAX + 1);
         for token_required in [false, true] {
-            let (_directory, _, callers) = callers(&(line("a", "one") + &line("b", "two")), token_required);
-            assert_eq!(callers.identify(Presented::Token("one")), named("a"));
-            assert_eq!(callers.identify(Presented::Token("two")), named("b"));
-            assert_eq!(callers.identify(Presented::Token("three")), Err(Refusal::Unknown));
-            assert_eq!(callers.identify(Presented::Unreadable), Err(Refusal::Malformed));
+            let content = line("a", "one") + &line("b", "two");
+            let (_directory, callers) =
+                callers(&content, |config| config.token_required = token_required).await;
+            assert_eq!(callers.identify(Presented::Token("one")).await, named("a"));
+            assert_eq!(callers.identify(Presented::Token("two")).await, named("b"));
+            assert_eq!(callers.identify(Presented::Token("three")).await, Err(Refusal::Unknown));
+            assert_eq!(callers.identify(Presented::Token(&large)).await, Err(Refusal::TooLarge));
+            assert_eq!(callers.identify(Presented::Unreadable).await, Err(Refusal::Malformed));
             let nameless = if token_required { Err(Refusal::Missing) } else { named("anonymous") };
-            assert_eq!(callers.identify(Presented::Nothing), nameless);
+            assert_eq!(callers.identify(Presented::Nothing).await, nameless);
         }
     }
 
-    #[test]
-    fn a_changed_file_is_taken_and_a_wrong_one_leaves_the_old_tokens() {
-        let (_directory, path, callers) = callers(&line("a", "one"), true);
-        assert_eq!(callers.look(), Look::Unchanged);
-        append(&path, line("a", "second").trim()).unwrap();
-        assert_eq!(callers.look(), Look::Taken);
-        assert_eq!(callers.identify(Presented::Token("one")), named("a"));
-        assert_eq!(callers.identify(Presented::Token("second")), named("a"));
-        std::fs::write(&path, line("a", "second")).unwrap();
-        assert_eq!(callers.look(), Look::Taken);
-        assert_eq!(callers.identify(Presented::Token("one")), Err(Refusal::Unknown));
-        for wrong in [Some("nonsense"), None] {
-            match wrong {
-                Some(text) => std::fs::write(&path, text).unwrap(),
-                None => std::fs::remove_file(&path).unwrap(),
-            }
-            assert_eq!((callers.look(), callers.look()), (Look::Refused, Look::Unchanged), "told once");
-            assert_eq!(callers.identify(Presented::Token("second")), named("a"));
-        }
-        std::fs::write(&path, "# nobody\n").unwrap();
-        assert_eq!(callers.look(), Look::Taken);
-        assert_eq!(callers.identify(Presented::Token("second")), Err(Refusal::Unknown));
-    }
-
-    #[test]
-    fn a_wrong_file_stops_the_start() {
-        let config = Config { tokens_file: "/nowhere/tokens".into(), token_required: false };
-        assert!(matches!(Callers::load(&config), Err(TokensError::Unreadable { .. })));
+    #[tokio::test]
+    async fn a_token_without_a_scope_that_is_required_is_refused() {
+        let content =
+            format!("{} scope=r\n{} scope=r scope=w\n", line("a", "one").trim(), line("b", "two").trim());
+        let (_directory, callers) =
+            callers(&content, |config| config.scopes_required = vec!["r".into(), "w".into()]).await;
+        assert_eq!(callers.identify(Presented::Token("one")).await, Err(Refusal::Scope));
+        let both = callers.identify(Presented::Token("two")).await.unwrap();
+        assert_eq!((both.principal.as_str(), &*both.scopes), ("b", &["r".into(), "w".into()][..]));
+        assert_eq!(callers.challenge().scopes(), "r w");
     }
 }

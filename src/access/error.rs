@@ -4,6 +4,7 @@
 
 use std::io;
 
+use super::jwt::{JWKS_BYTES_MAX, JwksMistake};
 use super::token::{TOKENS_FILE_BYTES_MAX, TOKENS_MAX};
 use crate::domain::PrincipalError;
 
@@ -46,6 +47,72 @@ pub enum TokensError {
     },
 }
 
+/// Why the keys of the issuer are not used.
+#[derive(Debug, thiserror::Error)]
+pub enum JwksError {
+    /// The file cannot be read.
+    #[error(
+        "the key set `{path}` (auth.jwks_file) cannot be read, {cause}; right is a file that this process may read"
+    )]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The URL cannot be used.
+    #[error("nothing can be fetched from `{url}` (auth.jwks_url): {cause}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// Why.
+        cause: String,
+    },
+    /// It does not come.
+    #[error("the key set at `{url}` (auth.jwks_url) cannot be fetched: {cause}")]
+    Unreachable {
+        /// The URL.
+        url: String,
+        /// Why.
+        cause: String,
+    },
+    /// Something else comes.
+    #[error(
+        "the key set at `{url}` (auth.jwks_url) cannot be fetched: the answer is {status}, right is 200; no redirect is followed"
+    )]
+    Status {
+        /// The URL.
+        url: String,
+        /// The status of HTTP.
+        status: u16,
+    },
+    /// It is too large.
+    #[error("the key set `{place}` is larger than {JWKS_BYTES_MAX} bytes")]
+    TooLarge {
+        /// The file or the URL.
+        place: String,
+    },
+    /// It cannot be used.
+    #[error("the key set `{place}` cannot be used: {mistake}")]
+    Wrong {
+        /// The file or the URL.
+        place: String,
+        /// What is wrong with it.
+        mistake: JwksMistake,
+    },
+}
+
+/// Why nobody can be let in.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The tokens file is not used.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    /// The keys of the issuer are not used.
+    #[error(transparent)]
+    Jwks(#[from] JwksError),
+}
+
 /// Why the file of `admin.token_file` is not used. Never with the token.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminTokenError {
@@ -78,9 +145,9 @@ pub enum Mistake {
     /// It is not UTF-8.
     #[error("the line is not UTF-8; write `NAME sha256:HASH`")]
     NotText,
-    /// It does not have two words.
+    /// It has less than two words.
     #[error(
-        "a line has two words, this one has {0}; write `NAME sha256:HASH`, and comments on lines of their own"
+        "a line has at least two words, this one has {0}; write `NAME sha256:HASH`, and comments on lines of their own"
     )]
     Words(usize),
     /// The first word is no name.
@@ -91,6 +158,23 @@ pub enum Mistake {
         "the second word is not a hash; write `sha256:` and 64 hexadecimal digits, as `kubemq-mcp token new` prints them"
     )]
     Hash,
+    /// A further word is nothing that can be said of a token.
+    #[error(
+        "word {0} says nothing; after the hash may stand `expires=`, `scope=`, `group=`, `read-only` and `revoked`, and comments \
+         on lines of their own"
+    )]
+    Attribute(usize),
+    /// A further word says again what is said already.
+    #[error("word {0} says again what is said before; remove one of the two")]
+    Repeated(usize),
+    /// The end of a token is no time.
+    #[error("word {0} is not a time; write it in UTC and in full, such as `expires=2027-01-01T00:00:00Z`")]
+    Expires(usize),
+    /// A scope or a group cannot be read.
+    #[error(
+        "word {0} has no name that can be read; write `scope=` or `group=` and at most 256 visible characters"
+    )]
+    ScopeOrGroup(usize),
     /// The hash stands on an earlier line.
     #[error("the hash of line {first} stands here again; a token has one name, remove one of the two lines")]
     Twice {

@@ -57,15 +57,21 @@ pub fn append(path: &Path, line: &str) -> Result<usize, TokensError> {
 }
 
 fn content(path: &Path, file: File) -> Result<Vec<u8>, TokensError> {
-    let limit = u64::try_from(TOKENS_FILE_BYTES_MAX).expect("a megabyte is a number of 64 bits");
-    let mut content = Vec::new();
-    file.take(limit + 1)
-        .read_to_end(&mut content)
+    let content = within(file, TOKENS_FILE_BYTES_MAX)
         .map_err(|cause| TokensError::Unreadable { path: shown(path), cause })?;
-    if content.len() > TOKENS_FILE_BYTES_MAX {
-        return Err(TokensError::TooLarge { path: shown(path) });
-    }
-    Ok(content)
+    content.ok_or_else(|| TokensError::TooLarge { path: shown(path) })
+}
+
+/// Reads a file of at most so many bytes; nothing when it is larger.
+pub(super) fn bounded(path: &Path, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+    within(File::open(path)?, bytes_max)
+}
+
+fn within(file: File, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+    let limit = u64::try_from(bytes_max).expect("a limit of ours is a number of 64 bits");
+    let mut content = Vec::new();
+    file.take(limit + 1).read_to_end(&mut content)?;
+    Ok((content.len() <= bytes_max).then_some(content))
 }
 
 fn parse(path: &Path, content: &[u8]) -> Result<Tokens, TokensError> {
@@ -109,8 +115,9 @@ mod tests {
         std::fs::write(&path, format!("# who\n{first}")).unwrap();
         assert_eq!(append(&path, &second).unwrap(), 3);
         let tokens = read(&path).unwrap();
-        assert_eq!(tokens.principal(one.expose()), Some(Principal::named("a")));
-        assert_eq!(tokens.principal(two.expose()), Some(Principal::named("b")));
+        let owner =
+            |token: &Minted| tokens.grant(token.expose()).map(|grant| grant.subject.principal.clone());
+        assert_eq!((owner(&one), owner(&two)), (Some(Principal::named("a")), Some(Principal::named("b"))));
         let before = std::fs::read(&path).unwrap();
         let error = append(&path, &second).unwrap_err().to_string();
         assert!(error.contains("tokens:4: the hash of line 3"), "{error}");

@@ -1,17 +1,24 @@
-//! What an operator sees of tokens: those that were refused, and files that were.
+//! What an operator sees of credentials: those that were refused, and how fresh what they are checked against is.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
-use metrics::{Counter, counter, describe_counter};
+use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
-use super::callers::Refusal;
+use super::refusal::Refusal;
 
 /// The series of this layer. The reasons come from an enum, so there are never more.
 pub struct Metrics {
     tokens_refused: HashMap<Refusal, Counter>,
     /// Changed tokens files that were not taken.
     pub files_refused: Counter,
+    /// Reads of the key set whose keys were taken.
+    pub jwks_taken: Counter,
+    /// Reads of the key set that left the old keys.
+    pub jwks_failed: Counter,
+    jwks_age: Gauge,
+    jwks_keys: Gauge,
 }
 
 static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
@@ -20,12 +27,26 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         "kubemq_mcp_tokens_files_refused_total",
         "Changed tokens files that were wrong, so that the old tokens stayed."
     );
+    describe_counter!(
+        "kubemq_mcp_jwks_reads_total",
+        "Reads of the key set after the one at start, by result."
+    );
+    describe_gauge!(
+        "kubemq_mcp_jwks_age_seconds",
+        "Time since the keys in use were last known to be those that the issuer publishes."
+    );
+    describe_gauge!("kubemq_mcp_jwks_keys", "Keys in use for JWTs.");
+    let reads = |result: &'static str| counter!("kubemq_mcp_jwks_reads_total", "result" => result);
     let series = |refusal: Refusal| {
         (refusal, counter!("kubemq_mcp_tokens_refused_total", "reason" => refusal.as_str()))
     };
     Metrics {
         tokens_refused: Refusal::ALL.into_iter().map(series).collect(),
         files_refused: counter!("kubemq_mcp_tokens_files_refused_total"),
+        jwks_taken: reads("taken"),
+        jwks_failed: reads("failed"),
+        jwks_age: gauge!("kubemq_mcp_jwks_age_seconds"),
+        jwks_keys: gauge!("kubemq_mcp_jwks_keys"),
     }
 });
 
@@ -43,5 +64,15 @@ impl Metrics {
     /// Counts a request that was refused for its token.
     pub fn token_refused(&self, refusal: Refusal) {
         self.tokens_refused[&refusal].increment(1);
+    }
+
+    /// Notes how old the keys for JWTs are.
+    pub fn jwks_age(&self, age: Duration) {
+        self.jwks_age.set(age.as_secs_f64());
+    }
+
+    /// Notes how many keys for JWTs there are.
+    pub fn jwks_keys(&self, count: usize) {
+        self.jwks_keys.set(u32::try_from(count).map_or(f64::INFINITY, f64::from));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::token::Hash;
+use super::token::{Grant, Hash};
 use crate::domain::Principal;
 
 /// Random bytes of a token: as many as its hash has, so that neither is easier to guess than the other.
@@ -40,7 +40,12 @@ impl Minted {
 
     /// The line of the tokens file that gives it to `principal`.
     pub fn line(&self, principal: &Principal) -> String {
-        format!("{principal} {}", Hash::of(&self.0))
+        self.line_of(&Grant::to(principal.clone()))
+    }
+
+    /// The line of the tokens file that says this of it.
+    pub fn line_of(&self, grant: &Grant) -> String {
+        grant.line(Hash::of(&self.0))
     }
 }
 
@@ -63,7 +68,7 @@ mod tests {
         assert!(one.expose().starts_with(PREFIX) && one.expose().is_ascii());
         let alice = Principal::named("alice");
         let tokens = Tokens::parse(one.line(&alice).as_bytes()).unwrap();
-        assert_eq!((tokens.principal(one.expose()), tokens.principal(two.expose())), (Some(alice), None));
+        assert_eq!((tokens.grant(one.expose()), tokens.grant(two.expose())), (Some(&Grant::to(alice)), None));
         assert!(!format!("{one:?} {}", one.line(&Principal::named("a"))).contains(one.expose()));
     }
 }

@@ -2,18 +2,21 @@
 //!
 //! The file has only hashes, so whoever reads it can call nothing.
 
+mod grant;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
 use super::error::Mistake;
-use crate::domain::Principal;
+pub use grant::{Grant, is_group};
 
 /// Tokens of one file.
 pub const TOKENS_MAX: usize = 4096;
 
-/// Largest file: twice what `TOKENS_MAX` of the longest lines need, so that there is room for comments.
+/// Largest file: twice what `TOKENS_MAX` of the longest names need, so that there is room for comments and for what else is
+/// said of a token.
 pub const TOKENS_FILE_BYTES_MAX: usize = 1 << 20;
 
 /// What stands before the digits of a hash.
@@ -67,11 +70,12 @@ impl fmt::Debug for Hash {
 /// Everybody who has a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    owners: HashMap<Hash, Principal>,
+    grants: HashMap<Hash, Grant>,
 }
 
 impl Tokens {
-    /// Reads the content of a file: `NAME sha256:HASH` on each line, blank lines, and lines that begin with `#`.
+    /// Reads the content of a file: on each line a name, a hash, and what else is to be said of the token; blank lines, and
+    /// lines that begin with `#`.
     ///
     /// A name may stand on many lines, which is how a token is replaced without a moment in which neither works. A
     /// file without tokens is right: it is what remains when the last one is taken back.
@@ -82,54 +86,40 @@ impl Tokens {
         let mut tokens = Self::default();
         let mut lines: HashMap<Hash, usize> = HashMap::new();
         for (line, text) in (1..).zip(content.split(|byte| *byte == b'\n')) {
-            let Some((principal, hash)) = entry(text).map_err(|mistake| (line, mistake))? else { continue };
+            let Some((hash, grant)) = grant::read(text).map_err(|mistake| (line, mistake))? else { continue };
             if let Some(first) = lines.insert(hash, line) {
                 return Err((line, Mistake::Twice { first }));
             }
             if lines.len() > TOKENS_MAX {
                 return Err((line, Mistake::TooMany));
             }
-            tokens.owners.insert(hash, principal);
+            tokens.grants.insert(hash, grant);
         }
         Ok(tokens)
     }
 
-    /// Who has this token.
+    /// What stands behind this token, whether it is still valid or not.
     ///
     /// It is looked up by its hash in an ordinary map, and the time that takes helps nobody: it depends on the hash of
     /// what was shown, under a secret key of the map's own, and not on how much of a right token was guessed.
-    pub fn principal(&self, token: &str) -> Option<Principal> {
-        self.owners.get(&Hash::of(token)).cloned()
+    pub fn grant(&self, token: &str) -> Option<&Grant> {
+        self.grants.get(&Hash::of(token))
     }
 
     /// How many tokens there are.
     pub fn len(&self) -> usize {
-        self.owners.len()
+        self.grants.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.grants.is_empty()
     }
 
     /// How many names they have.
     pub fn principals(&self) -> usize {
-        self.owners.values().collect::<HashSet<_>>().len()
+        self.grants.values().map(|grant| &grant.subject.principal).collect::<HashSet<_>>().len()
     }
-}
-
-/// Reads one line; nothing for one that names nobody.
-fn entry(line: &[u8]) -> Result<Option<(Principal, Hash)>, Mistake> {
-    let line = std::str::from_utf8(line).map_err(|_| Mistake::NotText)?.trim();
-    if line.is_empty() || line.starts_with('#') {
-        return Ok(None);
-    }
-    let mut words = line.split_whitespace();
-    let (Some(name), Some(hash), None) = (words.next(), words.next(), words.next()) else {
-        return Err(Mistake::Words(line.split_whitespace().count()));
-    };
-    let principal = Principal::parse(name).map_err(Mistake::Name)?;
-    Ok(Some((principal, Hash::parse(hash).ok_or(Mistake::Hash)?)))
 }
 
 #[cfg(test)]

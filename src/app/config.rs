@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub struct Config {
     /// The address that agents connect to.
     pub listen: SocketAddr,
+    /// Whether other machines may call without a token.
+    pub insecure: bool,
     /// How long a stop waits for the calls that still run.
     pub drain_seconds: u64,
     /// Threads that run the actors.
@@ -22,6 +24,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: (Ipv4Addr::LOCALHOST, 9090).into(),
+            insecure: false,
             drain_seconds: 25,
             shards: 2,
             mailbox_messages_max: 4096,

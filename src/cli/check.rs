@@ -8,7 +8,8 @@ use clap::Parser;
 use tokio::net::TcpListener;
 
 use super::{Common, say};
-use crate::access::{AdminToken, Callers};
+use crate::access::{AdminToken, Callers, Mode};
+use crate::app::{self, Exposure};
 use crate::broker::{Address, Broker, KubemqBroker, Place};
 use crate::config::Config;
 use crate::idempotency::{Found, SledStore};
@@ -30,7 +31,8 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    let mut well = tokens(&config)? & admin_token(&config)? & store(&config).await?;
+    let mut well =
+        exposure(&config)? & callers(&config).await? & admin_token(&config)? & store(&config).await?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -48,13 +50,25 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tokens(config: &Config) -> std::io::Result<bool> {
-    if config.access.tokens_file.is_empty() {
-        return Ok(true);
+fn exposure(config: &Config) -> std::io::Result<bool> {
+    match app::exposure(config) {
+        Ok(Exposure::Guarded) => Ok(true),
+        Ok(Exposure::Open) => {
+            say("insecure: whoever reaches this connector may call without a token").map(|()| true)
+        }
+        Err(error) => say(&error.to_string()).map(|()| false),
     }
-    match Callers::load(&config.access) {
-        Ok(_) => say("tokens file: well").map(|()| true),
-        Err(error) => say(&format!("tokens file: {error}")).map(|()| false),
+}
+
+async fn callers(config: &Config) -> std::io::Result<bool> {
+    let what = match config.auth.mode {
+        Mode::None => return Ok(true),
+        Mode::Tokens => "tokens file",
+        Mode::Jwt => "key set of the issuer",
+    };
+    match Callers::load(&config.auth).await {
+        Ok(_) => say(&format!("{what}: well")).map(|()| true),
+        Err(error) => say(&format!("{what}: {error}")).map(|()| false),
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Args {
     /// The address of the embedded broker.
     #[arg(long, value_name = "ADDR")]
     embedded_listen: Option<String>,
+    /// Listen even where other machines call without a token.
+    #[arg(long)]
+    insecure: bool,
     /// Add two responders to try: `example-commands` and `example-queries`.
     #[arg(long)]
     demo: bool,
@@ -34,6 +37,7 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let flags = super::flags([
         ("server.listen", "--listen", args.listen),
+        ("server.insecure", "--insecure", args.insecure.then(|| "true".into())),
         ("broker.address", "--broker", args.broker),
         ("embedded.listen", "--embedded-listen", args.embedded_listen),
     ]);

@@ -3,6 +3,8 @@
 //! A rule looks only at values that are right: a wrong one is reported already, and what it was meant to be is not
 //! known.
 
+mod auth;
+
 use super::draft::Draft;
 use super::error::Problem;
 use super::value::Value;
@@ -31,7 +33,7 @@ pub fn find(draft: &Draft) -> Vec<Problem> {
     problems.extend(embedded_holds_fewer(draft));
     problems.extend(certificate_without_key(draft));
     problems.extend(two_tokens(draft));
-    problems.extend(tokens_nowhere(draft));
+    problems.extend(auth::find(draft));
     problems.extend(TLS_ONLY.iter().filter_map(|name| tls_is_off(draft, name)));
     problems.extend(tls_with_embedded(draft));
     problems.extend(same_address(draft));
@@ -94,18 +96,6 @@ fn two_tokens(draft: &Draft) -> Option<Problem> {
     conflict(draft, &names, format!("`{}` and `{}` are both set; keep one", names[0], names[1]))
 }
 
-fn tokens_nowhere(draft: &Draft) -> Option<Problem> {
-    let names = ["access.token_required", "access.tokens_file"];
-    if !is_on(draft, names[0])? || is_set(draft, names[1])? {
-        return None;
-    }
-    let reason = format!(
-        "`{}` is true, but `{}` is empty, so nobody could call; name the file, or set it to false",
-        names[0], names[1]
-    );
-    conflict(draft, &names, reason)
-}
-
 /// Silence would be worse than an error here: whoever names a certificate believes that the line is encrypted.
 fn tls_is_off(draft: &Draft, name: &str) -> Option<Problem> {
     if is_on(draft, "broker.tls")? || !is_set(draft, name)? {
@@ -146,7 +136,7 @@ fn is_embedded(draft: &Draft) -> Option<bool> {
 }
 
 fn is_set(draft: &Draft, name: &str) -> Option<bool> {
-    draft.value(name).map(|value| value != Value::Text(String::new()))
+    draft.value(name).map(|value| value != Value::Text(String::new()) && value != Value::List(Vec::new()))
 }
 
 fn is_on(draft: &Draft, name: &str) -> Option<bool> {

@@ -2,6 +2,8 @@
 //!
 //! A rule answers with advice that says what to write instead. The advice of a secret's rule never quotes it.
 
+pub mod auth;
+
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use tracing_subscriber::EnvFilter;

@@ -3,7 +3,7 @@
 //! `config.toml`, the table in the README, the environment and every error are made from it. The layers' own
 //! structs repeat the defaults, and a test holds the two together.
 
-mod access;
+mod auth;
 mod broker;
 mod embedded;
 mod http;
@@ -29,7 +29,7 @@ pub static SECTIONS: [&Section; 10] = [
     &process::LOG,
     &http::HTTP,
     &http::ADMIN,
-    &access::ACCESS,
+    &auth::AUTH,
     &broker::BROKER,
     &embedded::EMBEDDED,
     &limits::CHANNEL,

@@ -64,6 +64,11 @@ impl Front {
         &self.guard
     }
 
+    /// What RFC 9728 says of the endpoint, as JSON.
+    pub(super) fn metadata(&self) -> Option<&str> {
+        self.callers.metadata()
+    }
+
     /// Answers one message whose transport is not HTTP. `headers` are those that HTTP would have carried.
     pub async fn exchange(&self, headers: HeaderMap, body: Bytes, agent: Agent) -> Response<Body> {
         let mut request = Request::new(());
@@ -137,7 +142,7 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
         return serve_anybody(front, request).await;
     };
     let mut response = if page::is_asking(request.method(), request.headers()) {
-        front.finish(page::may_call(), Some(request.headers()))
+        front.finish(page::may_call("POST"), Some(request.headers()))
     } else {
         serve_anybody(front, request).await
     };
@@ -147,11 +152,12 @@ pub(super) async fn serve(State(front): State<Front>, request: Request) -> Respo
 
 async fn serve_anybody(front: Front, request: Request) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let subject = match front.callers.identify(bearer::presented(&parts.headers)) {
+    let subject = match front.callers.identify(bearer::presented(&parts.headers)).await {
         Ok(subject) => subject,
         Err(refusal) => {
             body::discard(body, front.limit).await;
-            return front.finish(bearer::refused(refusal), Some(&parts.headers));
+            let refused = bearer::refused(refusal, front.callers.challenge());
+            return front.finish(refused, Some(&parts.headers));
         }
     };
     // Nothing behind this line has a use for the token.

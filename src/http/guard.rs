@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
+use super::bearer;
 use super::fault::{Fault, INVALID_REQUEST};
 use super::front::Front;
 
@@ -152,6 +153,11 @@ pub async fn checked(State(front): State<Front>, request: Request, next: Next) -
     if let Err(fault) = judge(front.guard(), &request) {
         tracing::warn!(reason = %fault.message, "request refused");
         return front.finish(fault.response(), None);
+    }
+    // Whatever else the request is: the token has been shown to whoever logs a URL on its way.
+    if bearer::is_in_query(request.uri()) {
+        tracing::warn!(reason = "a token in the query", "request refused");
+        return front.finish(bearer::refused_in_query().response(), None);
     }
     next.run(request).await
 }

@@ -11,7 +11,9 @@ use super::admin::{self, Admin};
 use super::fault::{Fault, INVALID_REQUEST};
 use super::front::{self, Front};
 use super::guard;
+use super::metadata;
 use super::ops::{self, Ops};
+use crate::access::METADATA_PATH;
 
 /// What operators ask.
 pub struct Operators {
@@ -24,6 +26,10 @@ pub struct Operators {
 /// The routes of `server.listen`. Those of operators are among them unless they have an address of their own.
 pub fn router(front: Front, operators: Option<Operators>) -> Router {
     let mut router = Router::new().route("/mcp", any(front::serve));
+    // RFC 9728 puts the path of the resource behind the well-known one; some clients ask without it.
+    for path in [METADATA_PATH.to_owned(), format!("{METADATA_PATH}/mcp")] {
+        router = router.route(&path, any(metadata::serve));
+    }
     router = router.fallback(unknown_path);
     let guarded = router.with_state(front.clone());
     let all = match operators {

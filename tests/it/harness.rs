@@ -7,6 +7,7 @@ pub mod child;
 pub mod connector;
 pub mod disk;
 pub mod event;
+pub mod issuer;
 pub mod life;
 pub mod nowhere;
 pub mod outside;

@@ -15,6 +15,7 @@ mod facts;
 #[cfg(target_os = "linux")]
 mod fault;
 mod harness;
+mod jwt;
 mod key;
 mod layers;
 mod leaving;

@@ -5,7 +5,7 @@ mod principal;
 
 use std::path::PathBuf;
 
-use kubemq_mcp::access::{Minted, append};
+use kubemq_mcp::access::{Grant, Minted, Mode, append};
 use kubemq_mcp::domain::Principal;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::json;
@@ -15,13 +15,14 @@ use crate::harness::connector::Connector;
 use crate::harness::event::within;
 
 /// A tokens file in a directory of its own.
-struct File {
+pub struct File {
     _directory: tempfile::TempDir,
     path: PathBuf,
 }
 
 impl File {
-    fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("the system has room for a directory");
         let path = directory.path().join("tokens");
         std::fs::write(&path, "").expect("the directory is ours");
@@ -35,6 +36,20 @@ impl File {
         minted.expose().to_owned()
     }
 
+    /// Makes a token of which more is said.
+    pub fn add_with(&self, name: &str, change: impl FnOnce(&mut Grant)) -> String {
+        let minted = Minted::fresh().expect("the system has randomness");
+        let mut grant = Grant::to(Principal::named(name));
+        change(&mut grant);
+        append(&self.path, &minted.line_of(&grant)).expect("the file is right");
+        minted.expose().to_owned()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        self.path.to_str().expect("plain")
+    }
+
     fn write(&self, text: &str) {
         std::fs::write(&self.path, text).expect("the directory is ours");
     }
@@ -45,8 +60,9 @@ impl File {
 
     async fn connector(&self, token_required: bool) -> Connector {
         Connector::with(|config| {
-            config.access.tokens_file = self.path.to_str().expect("plain").into();
-            config.access.token_required = token_required;
+            config.auth.mode = Mode::Tokens;
+            config.auth.tokens_file = self.path.to_str().expect("plain").into();
+            config.auth.token_required = token_required;
         })
         .await
     }
@@ -77,7 +93,7 @@ async fn a_wrong_token_is_refused_whether_one_is_required_or_not() {
             let answer = knock(&Agent::with_token(&connector.url(), &right), era).await;
             assert_eq!(answer.status, 200, "{answer:?}");
             let wrong = Agent::with_token(&connector.url(), "kmcp_wrong");
-            assert_refused(&knock(&wrong, era).await, INVALID, "nobody has this token");
+            assert_refused(&knock(&wrong, era).await, INVALID, "this token is not valid here");
             let malformed = Agent::with_token(&connector.url(), "two words");
             assert_refused(&knock(&malformed, era).await, INVALID, "must be `Bearer` and one token");
         }

@@ -1,16 +1,19 @@
 //! What a tokens file may be, and what is said of one that is wrong.
 
+use std::time::{Duration, SystemTime};
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::PrincipalError;
+use crate::access::refusal::Refusal;
+use crate::domain::{Principal, PrincipalError};
 
 fn line(name: &str, token: &str) -> String {
     format!("{name} {}", Hash::of(token))
 }
 
 fn owner(tokens: &Tokens, token: &str) -> Option<String> {
-    tokens.principal(token).map(|principal| principal.to_string())
+    tokens.grant(token).map(|grant| grant.subject.principal.to_string())
 }
 
 #[test]
@@ -45,7 +48,20 @@ fn the_first_wrong_line_is_told_with_what_would_be_right() {
     let digits = good.split_once(':').unwrap().1;
     let cases = [
         ("a".to_owned(), Mistake::Words(1)),
-        (format!("{good} # mine"), Mistake::Words(4)),
+        (format!("{good} # mine"), Mistake::Attribute(3)),
+        (format!("{good} revoked mine"), Mistake::Attribute(4)),
+        (format!("{good} expires"), Mistake::Attribute(3)),
+        (format!("{good} Revoked"), Mistake::Attribute(3)),
+        (format!("{good} revoked=yes"), Mistake::Attribute(3)),
+        (format!("{good} read-only read-only"), Mistake::Repeated(4)),
+        (format!("{good} scope=a group=a scope=a"), Mistake::Repeated(5)),
+        (format!("{good} expires=2027-01-01T00:00:00Z expires=2028-01-01T00:00:00Z"), Mistake::Repeated(4)),
+        (format!("{good} expires=2027-01-01"), Mistake::Expires(3)),
+        (format!("{good} expires=2027-01-01T00:00:00+01:00"), Mistake::Expires(3)),
+        (format!("{good} expires=never"), Mistake::Expires(3)),
+        (format!("{good} scope="), Mistake::ScopeOrGroup(3)),
+        (format!("{good} scope=a\"b"), Mistake::ScopeOrGroup(3)),
+        (format!("{good} group={}", "x".repeat(257)), Mistake::ScopeOrGroup(3)),
         (format!("anonymous sha256:{digits}"), Mistake::Name(PrincipalError::Reserved)),
         (format!("a/b sha256:{digits}"), Mistake::Name(PrincipalError::Character)),
         (format!("{} sha256:{digits}", "x".repeat(65)), Mistake::Name(PrincipalError::Length(65))),
@@ -61,6 +77,24 @@ fn the_first_wrong_line_is_told_with_what_would_be_right() {
         assert_eq!(Tokens::parse(text.as_bytes()), Err((3, mistake)), "{wrong}");
     }
     assert_eq!(Tokens::parse(b"\n\xff"), Err((2, Mistake::NotText)));
+}
+
+#[test]
+fn a_line_says_until_when_and_for_what_a_token_is() {
+    let (end, second) = (humantime::parse_rfc3339("2027-01-01T00:00:00Z").unwrap(), Duration::from_secs(1));
+    let text =
+        format!("{} group=ops scope=r scope=w read-only expires=2027-01-01T00:00:00Z", line("a", "one"));
+    let tokens = Tokens::parse(text.as_bytes()).unwrap();
+    let grant = tokens.grant("one").unwrap();
+    let subject = grant.judge(end - second).unwrap();
+    assert_eq!((&*subject.scopes, &*subject.groups), (&["r".into(), "w".into()][..], &["ops".into()][..]));
+    assert!(subject.read_only && subject.principal.as_str() == "a");
+    assert_eq!(grant.judge(end), Err(Refusal::Expired));
+    assert_eq!(grant.judge(end + second), Err(Refusal::Expired));
+    let revoked = Tokens::parse(format!("{text} revoked").as_bytes()).unwrap();
+    for time in [end - second, end + second] {
+        assert_eq!(revoked.grant("one").unwrap().judge(time), Err(Refusal::Revoked));
+    }
 }
 
 #[test]
@@ -89,6 +123,24 @@ proptest! {
             prop_assert_eq!(owner(&tokens, token), Some(name.clone()));
         }
         prop_assert_eq!(owner(&tokens, &stranger), entries.get(&stranger).cloned());
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written(
+        scopes in proptest::collection::btree_set("[!#-\\[\\]-~]{1,30}", 0..5),
+        groups in proptest::collection::btree_set("[!-~\u{e4}\u{4e00}]{1,30}", 0..5),
+        seconds in proptest::option::of(0_u64..200_000_000_000),
+        read_only: bool,
+        revoked: bool,
+    ) {
+        let mut grant = Grant::to(Principal::named("a"));
+        grant.subject.scopes = scopes.into_iter().collect::<Vec<_>>().into();
+        grant.subject.groups = groups.into_iter().collect::<Vec<_>>().into();
+        grant.subject.read_only = read_only;
+        grant.revoked = revoked;
+        grant.expires = seconds.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let tokens = Tokens::parse(grant.line(Hash::of("one")).as_bytes()).unwrap();
+        prop_assert_eq!(tokens.grant("one"), Some(&grant));
     }
 
     #[test]

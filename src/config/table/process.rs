@@ -12,7 +12,12 @@ pub static SERVER: Section = Section {
             "server.listen",
             "127.0.0.1:9090",
             rule::LISTEN,
-            "The address that agents connect to. `0.0.0.0:9090` listens on every network; then name the hosts in `http.allowed_hosts`.",
+            "The address that agents connect to. `0.0.0.0:9090` listens on every network; then name the hosts in `http.allowed_hosts`, and let callers show tokens, `auth.mode`.",
+        ),
+        Setting::boolean(
+            "server.insecure",
+            false,
+            "Whether `server.listen` may be an address that other machines reach while a call needs no token. Without it such a start fails; with it every start says so in the log.",
         ),
         Setting::integer(
             "server.drain_seconds",

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::middleware::Next;
 
 use super::Admin;
-use crate::access::AdminToken;
+use crate::access::{AdminToken, Challenge};
 use crate::http::fault::{Fault, INVALID_REQUEST};
 use crate::http::guard::{self, Guard};
 use crate::http::{Config, bearer, body};
@@ -46,7 +46,8 @@ impl Gate {
         let looking = Arc::clone(token);
         // On a thread of its own, since it reads a file. An error is a panic, which the log has; the token is as it was.
         let _ = tokio::task::spawn_blocking(move || looking.look()).await;
-        token.admit(bearer::presented(&asked.headers)).err().map(bearer::refused)
+        let refusal = token.admit(bearer::presented(&asked.headers)).err()?;
+        Some(bearer::refused(refusal, &Challenge::default()))
     }
 }
 

@@ -13,8 +13,8 @@ fn an_unknown_option_names_its_line_and_the_nearest_one() {
         [
             "config.toml:4: unknown option `server.drain_second`, the nearest is `server.drain_seconds`",
             "config.toml:5: unknown option `server.client_id`, the nearest is `broker.client_id`",
-            "config.toml:6: unknown option `server.colour`, known are `server.listen`, `server.drain_seconds`, \
-             `server.shards`, `server.mailbox_messages_max`",
+            "config.toml:6: unknown option `server.colour`, known are `server.listen`, `server.insecure`, \
+             `server.drain_seconds`, `server.shards`, `server.mailbox_messages_max`",
         ]
     );
 }
@@ -149,7 +149,21 @@ fn values_that_are_wrong_together_are_told() {
         ),
         ("[admin]\nlisten = '127.0.0.1:9090'", "leave it empty"),
         ("[broker]\nauth_token = 'a'\nauth_token_file = 'b'", "are both set; keep one"),
-        ("[access]\ntoken_required = true", "`access.tokens_file` is empty, so nobody could call"),
+        ("[auth]\nmode = 'tokens'", "`auth.tokens_file` is empty, so nobody could call"),
+        ("[auth]\ntokens_file = 'a'", "`auth.mode` is `none`; set it to `tokens`"),
+        ("[auth]\nissuer = 'https://a.example'", "`auth.mode` is `none`; set it to `jwt`"),
+        ("[auth]\nmode = 'jwt'\nissuer = 'a'\naudience = 'b'", "so nobody could call; set one of them"),
+        (
+            "[auth]\nmode = 'jwt'\nissuer = 'a'\naudience = 'b'\njwks_file = 'c'\njwks_url = 'https://d.example'",
+            "`auth.jwks_file` and `auth.jwks_url` are both set; keep one",
+        ),
+        ("[auth]\nmode = 'jwt'\naudience = 'b'\njwks_file = 'c'", "`auth.issuer` is empty"),
+        ("[auth]\nmode = 'jwt'\nissuer = 'a'\njwks_file = 'c'", "so a token for any other service would do"),
+        (
+            "[auth]\nmode = 'jwt'\nissuer = 'a'\naudience = 'b'\njwks_file = 'c'\nauthorization_servers = ['https://d.example']",
+            "is told beside `auth.resource`, which is empty",
+        ),
+        ("[auth]\nscopes_required = ['a']", "whoever shows no token may call without any"),
         ("[broker]\ntls_ca_file = 'a'", "`broker.tls_ca_file` is set, but `broker.tls` is false"),
         ("[broker]\ntls = true", "the embedded broker speaks plain text"),
         (
@@ -163,6 +177,9 @@ fn values_that_are_wrong_together_are_told() {
         assert!(found[0].starts_with("config.toml:") && found[0].contains(expected), "{text}: {found:?}");
     }
     assert!(load("[admin]\nlisten = '127.0.0.1:0'\n[server]\nlisten = '127.0.0.1:0'").is_ok());
+    assert!(
+        load("[auth]\nmode = 'jwt'\nissuer = 'a'\nresource = 'https://b.example'\njwks_file = 'c'").is_ok()
+    );
     assert!(load("[broker]\naddress = 'a:1'\n[channel]\nrequests_pending_max = 20001").is_ok());
     let spoilt = "[channel]\nrequests_pending_max = 0";
     assert_eq!(problems(load(spoilt)).len(), 1, "a wrong value is not judged a second time");

@@ -96,6 +96,58 @@ fn hosts_and_origins_have_the_shape_of_their_headers() {
 }
 
 #[test]
+fn credentials_are_asked_for_in_words_that_exist() {
+    let wrong =
+        [("token", "write `tokens`"), ("", "allowed: `none`, `tokens` or `jwt`"), ("JWT", "write `jwt`")];
+    check("AUTH__MODE", &["none"], &wrong);
+    let wrong = [
+        ("HS256", "let the issuer sign with a key pair"),
+        ("none", "let the issuer sign with a key pair"),
+        ("RS256,None", "let the issuer sign with a key pair"),
+        ("ES265", "write a name of RFC 7518"),
+        ("rs256", "write `RS256`"),
+        ("", "a list of at least 1"),
+    ];
+    check("AUTH__ALGORITHMS", &["RS256,ES384,EdDSA", "PS512"], &wrong);
+}
+
+#[test]
+fn the_places_of_credentials_are_urls_that_nobody_can_change_on_the_way() {
+    let set = |key: &str, url: &str| {
+        let rest = if key == "jwks_url" {
+            "resource = 'https://a.example'"
+        } else {
+            "jwks_file = 'a'\naudience = 'b'"
+        };
+        load(format!("[auth]\nmode = 'jwt'\nissuer = 'i'\n{rest}\n{key} = '{url}'"))
+    };
+    for (key, right) in [
+        ("jwks_url", "https://login.example/keys?p=1"),
+        ("jwks_url", "http://127.0.0.1:8080/keys"),
+        ("jwks_url", "http://[::1]:8080/keys"),
+        ("jwks_url", "http://localhost/keys"),
+        ("resource", "https://mcp.example/mcp"),
+        ("resource", "http://mcp.internal:9090/mcp"),
+    ] {
+        assert!(set(key, right).is_ok(), "{key} = {right}: {:?}", set(key, right));
+    }
+    for (key, wrong, advice) in [
+        ("jwks_url", "http://login.example/keys", "write `https`"),
+        ("jwks_url", "http://127.0.0.1.example/keys", "write `https`"),
+        ("jwks_url", "ftp://login.example/keys", "begins with `https://`"),
+        ("jwks_url", "login.example", "it is no URL"),
+        ("jwks_url", "https://user:secret@login.example/keys", "without a user"),
+        ("resource", "https://mcp.example/mcp/", "write it as agents do"),
+        ("resource", "https://mcp.example/mcp#a", "without `#`"),
+        ("resource", "https://mcp.example/mcp?a", "write it as agents do"),
+        ("resource", "mcp", "it is no URL"),
+    ] {
+        let error = set(key, wrong).expect_err(wrong).to_string();
+        assert!(error.contains(advice), "{key} = {wrong}: {error}");
+    }
+}
+
+#[test]
 fn a_long_value_is_shown_in_part_and_on_one_line() {
     let error = set("LOG__FORMAT", &"a\n".repeat(500)).expect_err("no format").to_string();
     assert!(error.len() < 400 && !error.contains('\n'), "{error}");

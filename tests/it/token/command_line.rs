@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use kubemq_mcp::access::Tokens;
 use serde_json::{Value, json};
@@ -26,7 +27,10 @@ fn new_token(name: &str, file: &Path) -> (String, String) {
 }
 
 fn owner(content: &[u8], token: &str) -> Option<String> {
-    Tokens::parse(content).expect("a right file").principal(token).map(|name| name.to_string())
+    Tokens::parse(content)
+        .expect("a right file")
+        .grant(token)
+        .map(|grant| grant.subject.principal.to_string())
 }
 
 #[test]
@@ -37,6 +41,45 @@ fn a_new_token_is_printed_with_the_line_for_the_file() {
     let [token, line] = printed.lines().collect::<Vec<_>>()[..] else { panic!("two lines: {printed}") };
     assert!(token.starts_with("kmcp_") && token.len() == 48, "{token}");
     assert_eq!(owner(line.as_bytes(), token), Some("ci@build".into()));
+}
+
+#[test]
+fn a_token_is_given_an_end_scopes_groups_and_read_only() {
+    let told = [
+        "--expires-in",
+        "30d",
+        "--scope",
+        "r",
+        "--scope",
+        "w",
+        "--scope",
+        "r",
+        "--group",
+        "ops",
+        "--read-only",
+    ];
+    let output = run(&[&["token", "new", "ci"][..], &told].concat());
+    let printed = text(&output.stdout);
+    let [token, line] = printed.lines().collect::<Vec<_>>()[..] else { panic!("two lines: {output:?}") };
+    assert!(line.ends_with("Z scope=r scope=w group=ops read-only"), "{line}");
+    let tokens = Tokens::parse(line.as_bytes()).expect("a right line");
+    let grant = tokens.grant(token).expect("the token of the line");
+    let month = Duration::from_secs(30 * 24 * 3600);
+    let (now, end) = (kubemq_mcp::clock::now(), grant.expires.expect("an end"));
+    assert!(end <= now + month && end > now + month - Duration::from_secs(60), "{line}");
+    let subject = grant.judge(now).expect("it is fresh");
+    assert!(subject.read_only && grant.judge(end).is_err());
+    for (wrong, part) in [
+        (["--expires-in", "soon"], "expected number"),
+        (["--expires-in", "0s"], "a second to ten years"),
+        (["--expires-in", "11y"], "a second to ten years"),
+        (["--scope", "a b"], "visible ASCII"),
+        (["--group", ""], "1 to 256"),
+    ] {
+        let output = run(&[&["token", "new", "ci"][..], &wrong].concat());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{wrong:?}");
+        assert!(text(&output.stderr).contains(part), "{output:?}");
+    }
 }
 
 #[test]
@@ -65,7 +108,7 @@ fn a_wrong_name_or_a_wrong_file_makes_no_token() {
     let file = directory.path().join("tokens");
     std::fs::write(&file, "nonsense\n").expect("the directory is ours");
     for (path, part) in [
-        (file.as_path(), ":1: a line has two words, this one has 1"),
+        (file.as_path(), ":1: a line has at least two words, this one has 1"),
         (directory.path(), "cannot be written"),
     ] {
         let output = run(&["token", "new", "alice", "--file", path.to_str().expect("plain")]);
@@ -79,16 +122,18 @@ fn check_looks_at_the_tokens_file_too() {
     let directory = tempfile::tempdir().expect("room");
     let file = directory.path().join("tokens");
     new_token("alice", &file);
-    for (content, status, part) in
-        [(None, 0, "tokens file: well"), (Some("nonsense"), 1, ":1: a line has two words, this one has 1")]
-    {
+    for (content, status, part) in [
+        (None, 0, "tokens file: well"),
+        (Some("nonsense"), 1, ":1: a line has at least two words, this one has 1"),
+    ] {
         if let Some(content) = content {
             std::fs::write(&file, content).expect("the directory is ours");
         }
         let free = [
             ("KUBEMQ_MCP__SERVER__LISTEN", "127.0.0.1:0"),
             ("KUBEMQ_MCP__EMBEDDED__LISTEN", "127.0.0.1:0"),
-            ("KUBEMQ_MCP__ACCESS__TOKENS_FILE", file.to_str().expect("plain")),
+            ("KUBEMQ_MCP__AUTH__MODE", "tokens"),
+            ("KUBEMQ_MCP__AUTH__TOKENS_FILE", file.to_str().expect("plain")),
         ];
         let output = Binary::command(&["check"], &free).output().expect("it runs");
         let found = text(&output.stdout);
@@ -128,8 +173,8 @@ fn clients_show_the_token_of_a_file_or_of_the_environment() {
     let (token, _) = new_token("alice", &tokens);
     std::fs::write(&own, &token).expect("the directory is ours");
     let options = [
-        ("KUBEMQ_MCP__ACCESS__TOKENS_FILE", tokens.to_str().expect("plain")),
-        ("KUBEMQ_MCP__ACCESS__TOKEN_REQUIRED", "true"),
+        ("KUBEMQ_MCP__AUTH__MODE", "tokens"),
+        ("KUBEMQ_MCP__AUTH__TOKENS_FILE", tokens.to_str().expect("plain")),
     ];
     let serve = ["serve", "--demo", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
     let server = Binary::start(&serve, &options);

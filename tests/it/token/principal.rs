@@ -15,7 +15,12 @@ fn serve(file: &File) -> Binary {
     let path = file.path.to_str().expect("plain");
     let arguments =
         ["serve", "--demo", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0", "--log-format"];
-    let variables = [("KUBEMQ_MCP__ACCESS__TOKENS_FILE", path), ("KUBEMQ_MCP__LOG__LEVEL", "trace")];
+    let variables = [
+        ("KUBEMQ_MCP__AUTH__MODE", "tokens"),
+        ("KUBEMQ_MCP__AUTH__TOKENS_FILE", path),
+        ("KUBEMQ_MCP__AUTH__TOKEN_REQUIRED", "false"),
+        ("KUBEMQ_MCP__LOG__LEVEL", "trace"),
+    ];
     Binary::start(&[&arguments[..], &["json"]].concat(), &variables)
 }
 
@@ -129,8 +134,8 @@ fn a_wrong_file_stops_the_start_with_its_place_and_what_would_be_right() {
     file.write("# who\nalice kmcp_hunter2\n");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--embedded-listen", "127.0.0.1:0"];
     let path = file.path.to_str().expect("plain");
-    let output = Binary::command(&arguments, &[("KUBEMQ_MCP__ACCESS__TOKENS_FILE", path)]).output();
-    let output = output.expect("it runs");
+    let variables = [("KUBEMQ_MCP__AUTH__MODE", "tokens"), ("KUBEMQ_MCP__AUTH__TOKENS_FILE", path)];
+    let output = Binary::command(&arguments, &variables).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains(&format!("{path}:2: the second word is not a hash; write `sha256:`")), "{text}");
