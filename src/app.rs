@@ -119,7 +119,8 @@ impl App {
         let shards = Shards::start(config.server.shards, parts).context("no thread for the actors")?;
         let door = mcp::Handle::new(shards.clone());
         let note = embedded.is_some().then_some(EMBEDDED_NOTE);
-        let server = mcp::Server::new(door.clone(), config.tool.clone(), config.channels.clone(), note);
+        let (tool, rules) = (config.tool.clone(), config.channels.clone());
+        let server = mcp::Server::new(door.clone(), tool, rules, config.policy(), note);
         let front = Front::new(server, callers.clone(), &config.http);
 
         let draining = CancellationToken::new();

@@ -5,6 +5,7 @@ pub mod call;
 mod check;
 pub mod credential;
 mod demo;
+mod explain;
 mod key;
 mod respond;
 mod serve;
@@ -42,6 +43,8 @@ enum Command {
     Broker(broker::Args),
     /// Read the configuration, reach the broker, say what was found.
     Check(check::Args),
+    /// Say whether a caller may make a call, and which line of the configuration decides.
+    Explain(explain::Args),
     /// Look after the store of idempotency keys.
     Store(store::Args),
     /// Call a tool, as an agent would.
@@ -88,6 +91,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Stdio(args) => stdio::run(args).await,
         Command::Broker(args) => broker::run(args).await,
         Command::Check(args) => check::run(args).await,
+        Command::Explain(args) => explain::run(&args),
         Command::Store(args) => store::run(args).await,
         Command::Call(args) => Ok(call::main(args).await),
         Command::Respond(args) => respond::run(args).await,

@@ -25,6 +25,7 @@ pub use document::{render_file, render_table};
 pub use environment::lookalikes;
 pub use error::{ConfigError, Place, Problem};
 
+use crate::access::{Policy, Service};
 use crate::{access, app, broker, channel, embedded, http, idempotency, mcp, telemetry};
 use draft::Draft;
 use file::Presence;
@@ -58,6 +59,8 @@ pub struct Config {
     pub store: idempotency::Config,
     /// What holds on some channels only; the first entry that matches wins.
     pub channels: Vec<mcp::ChannelRule>,
+    /// Who may do what.
+    pub policy: Vec<access::Entry>,
 }
 
 /// Where a configuration comes from, weakest first.
@@ -105,5 +108,11 @@ impl Config {
             draft.set_text(setting, Place::Flag(flag.name.into()), &flag.value);
         }
         draft.finish()
+    }
+
+    /// Who may do what, of all that is said of it.
+    pub fn policy(&self) -> Policy {
+        let service = if self.server.read_only { Service::ReadOnly } else { Service::Whole };
+        Policy::new(self.policy.clone(), service)
     }
 }

@@ -5,6 +5,7 @@
 mod actor;
 mod agent;
 mod answer;
+mod authorize;
 mod call;
 mod catalogue;
 mod config;

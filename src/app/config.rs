@@ -12,6 +12,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Whether other machines may call without a token.
     pub insecure: bool,
+    /// Whether only queries are served, whoever asks.
+    pub read_only: bool,
     /// How long a stop waits for the calls that still run.
     pub drain_seconds: u64,
     /// Threads that run the actors.
@@ -25,6 +27,7 @@ impl Default for Config {
         Self {
             listen: (Ipv4Addr::LOCALHOST, 9090).into(),
             insecure: false,
+            read_only: false,
             drain_seconds: 25,
             shards: 2,
             mailbox_messages_max: 4096,

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::setting::{Kind, Setting};
-use super::table::{CHANNELS, SECTIONS, Section};
+use super::table::{REPEATED, SECTIONS, Section};
 
 /// Longest line of a comment.
 const COLUMNS_MAX: usize = 100;
@@ -29,8 +29,10 @@ pub fn render_file() -> String {
         }
     }
     let mut example = String::new();
-    heading(&mut example, CHANNELS, "[[channels]]");
-    CHANNELS.settings.iter().for_each(|setting| entry(&mut example, setting));
+    for section in REPEATED.iter().map(|repeated| repeated.section) {
+        heading(&mut example, section, &format!("[[{}]]", section.name));
+        section.settings.iter().for_each(|setting| entry(&mut example, setting));
+    }
     for line in example.lines() {
         let comment = line.is_empty() || line.starts_with('#');
         text += &if comment { format!("{line}\n") } else { format!("#{line}\n") };
@@ -74,7 +76,8 @@ fn comment(text: &mut String, sentences: &str) {
 /// Writes the table of all options for the README, in Markdown.
 pub fn render_table() -> String {
     let mut text = "| Option | Default | Allowed | Meaning |\n|---|---|---|---|\n".to_owned();
-    let repeated = CHANNELS.settings.iter().map(|setting| (setting, "none".to_owned()));
+    let repeated = REPEATED.iter().flat_map(|repeated| repeated.section.settings);
+    let repeated = repeated.map(|setting| (setting, "none".to_owned()));
     let single = SECTIONS.iter().flat_map(|section| section.settings);
     let single = single.map(|setting| (setting, format!("`{}`", setting.default())));
     for (setting, default) in single.chain(repeated) {

@@ -15,7 +15,7 @@ use super::{Config, conflict};
 pub struct Draft {
     values: BTreeMap<&'static str, (Value, Place)>,
     faulty: BTreeSet<&'static str>,
-    rules: Vec<Json>,
+    entries: BTreeMap<&'static str, Vec<Json>>,
     problems: Vec<Problem>,
 }
 
@@ -44,9 +44,9 @@ impl Draft {
         self.report(Problem::WrongValue { place, name, found, allowed, advice });
     }
 
-    /// Adds an entry of `[[channels]]`.
-    pub fn add_rule(&mut self, rule: Map<String, Json>) {
-        self.rules.push(Json::Object(rule));
+    /// Adds an entry of a section that may stand many times.
+    pub fn add_entry(&mut self, section: &'static str, entry: Map<String, Json>) {
+        self.entries.entry(section).or_default().push(Json::Object(entry));
     }
 
     /// Records a problem.
@@ -87,7 +87,8 @@ impl Draft {
             let section = sections.entry(setting.section()).or_insert_with(|| Json::Object(Map::new()));
             section[setting.key()] = value.to_json();
         }
-        sections.insert("channels".into(), Json::Array(self.rules));
+        let entries = self.entries.into_iter();
+        sections.extend(entries.map(|(section, entries)| (section.to_owned(), Json::Array(entries))));
         let config = serde_json::from_value(Json::Object(sections))
             .expect("the structs take every value that the table allows, which a test tries");
         Ok(config)

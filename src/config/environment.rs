@@ -54,8 +54,8 @@ pub fn lookalikes(names: impl IntoIterator<Item = OsString>) -> Vec<(String, Str
 fn unknown(name: String, place: Place) -> Problem {
     let rest = name[VARIABLE_PREFIX.len()..].to_lowercase();
     let (section, key) = rest.split_once("__").unwrap_or(("", &rest));
-    if section == table::CHANNELS.name {
-        return Problem::FileOnly { place };
+    if let Some(repeated) = table::repeated(section) {
+        return Problem::FileOnly { place, section: repeated.section.name };
     }
     let nearest = nearest::option(section, key).map(Setting::variable);
     let known = match table::section(section) {

@@ -86,11 +86,25 @@ pub enum Problem {
         /// What it may be.
         allowed: String,
     },
-    /// A variable names an entry of `[[channels]]`.
-    #[error("{place}: entries of `[[channels]]` can only stand in the file")]
+    /// A variable names an entry of a section that may stand many times.
+    #[error("{place}: entries of `[[{section}]]` can only stand in the file")]
     FileOnly {
         /// The variable.
         place: Place,
+        /// The section.
+        section: &'static str,
+    },
+    /// A section stands more often than it may.
+    #[error("{place}: there are {count} entries of `[[{section}]]` and at most {entries_max} may be")]
+    TooMany {
+        /// Where the section begins.
+        place: Place,
+        /// The section.
+        section: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        entries_max: usize,
     },
     /// Two values do not go together.
     #[error("{place}: {reason}")]

@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::error::{Place, Problem};
 use super::nearest;
 use super::setting::Setting;
-use super::table::{self, Section};
+use super::table::{self, Repeated, Section};
 use super::value::{Refusal, Value};
 
 /// Whether a file may be missing.
@@ -58,8 +58,8 @@ impl Source<'_> {
     fn read_sections(&self, draft: &mut Draft, root: &Table) {
         for (name, item) in root {
             let place = self.place_of_key(root, name);
-            if name == table::CHANNELS.name {
-                self.read_channels(draft, item, place);
+            if let Some(repeated) = table::repeated(name) {
+                self.read_entries(draft, repeated, item, place);
             } else if let Some(section) = table::section(name) {
                 match item.as_table_like() {
                     Some(entries) => self.read_section(draft, section, entries),
@@ -84,7 +84,8 @@ impl Source<'_> {
         }
     }
 
-    fn read_channels(&self, draft: &mut Draft, item: &Item, place: Place) {
+    fn read_entries(&self, draft: &mut Draft, repeated: &'static Repeated, item: &Item, place: Place) {
+        let section = repeated.section.name;
         let entries: Option<Vec<&dyn TableLike>> = match item {
             Item::ArrayOfTables(tables) => Some(tables.iter().map(|table| table as &dyn TableLike).collect()),
             Item::Value(Toml::Array(items)) => {
@@ -93,23 +94,32 @@ impl Source<'_> {
             _ => None,
         };
         let Some(entries) = entries else {
-            let allowed = "entries that each start with `[[channels]]`".into();
-            return draft.report(wrong_shape(place, table::CHANNELS.name, item, allowed));
+            let allowed = format!("entries that each start with `[[{section}]]`");
+            return draft.report(wrong_shape(place, section, item, allowed));
         };
+        let (count, entries_max) = (entries.len(), repeated.entries_max);
+        if count > entries_max {
+            return draft.report(Problem::TooMany { place, section, count, entries_max });
+        }
         for entry in entries {
-            self.read_channel(draft, entry, &place);
+            self.read_entry(draft, repeated, entry, &place);
         }
     }
 
-    /// Reads one entry of `[[channels]]`. Only its pattern is required: what it does not say is as everywhere.
-    fn read_channel(&self, draft: &mut Draft, entry: &dyn TableLike, channels: &Place) {
-        let section = table::CHANNELS;
-        let mut rule = Map::new();
+    /// Reads one entry. Only one of its options is required: what it does not say is as everywhere.
+    fn read_entry(
+        &self,
+        draft: &mut Draft,
+        &Repeated { section, required, place_told, .. }: &Repeated,
+        entry: &dyn TableLike,
+        entries: &Place,
+    ) {
+        let mut read = Map::new();
         for setting in section.settings {
             match entry.get(setting.key()) {
-                None if setting.name != "channels.pattern" => {}
+                None if setting.name != required => {}
                 None => draft.report(Problem::Missing {
-                    place: self.place_of_first_key(entry).unwrap_or_else(|| channels.clone()),
+                    place: self.place_of_first_key(entry).unwrap_or_else(|| entries.clone()),
                     name: setting.name.into(),
                     allowed: setting.allowed(),
                 }),
@@ -117,7 +127,7 @@ impl Source<'_> {
                     let place = self.place_of_key(entry, setting.key());
                     let value = value_of(item).ok_or_else(|| Refusal::of(setting, shape_of(item), None));
                     match value.and_then(|value| value.check(setting).map(|()| value)) {
-                        Ok(value) => _ = rule.insert(setting.key().into(), value.to_json()),
+                        Ok(value) => _ = read.insert(setting.key().into(), value.to_json()),
                         Err(refusal) => draft.refuse(setting, place, refusal),
                     }
                 }
@@ -128,7 +138,11 @@ impl Source<'_> {
                 draft.report(unknown_option(self.place_of_key(entry, key), section, key));
             }
         }
-        draft.add_rule(rule);
+        if place_told {
+            let place = self.place_of_first_key(entry).unwrap_or_else(|| entries.clone());
+            read.insert("place".into(), place.to_string().into());
+        }
+        draft.add_entry(section.name, read);
     }
 
     fn place_of_first_key(&self, entries: &dyn TableLike) -> Option<Place> {
@@ -179,7 +193,10 @@ fn wrong_shape(place: Place, name: &str, item: &Item, allowed: String) -> Proble
 }
 
 fn unknown_section(place: Place, name: &str, item: &Item) -> Problem {
-    let sections = || table::SECTIONS.iter().map(|section| section.name).chain([table::CHANNELS.name]);
+    let sections = || {
+        let repeated = table::REPEATED.iter().map(|repeated| repeated.section.name);
+        table::SECTIONS.iter().map(|section| section.name).chain(repeated)
+    };
     // An option that stands before the first section is a common slip.
     let option = if item.is_value() { nearest::option("", name) } else { None };
     let (what, nearest) = match option {
@@ -198,7 +215,7 @@ fn unknown_section(place: Place, name: &str, item: &Item) -> Problem {
 fn unknown_option(place: Place, section: &Section, key: &str) -> Problem {
     let of_section = section.settings.iter().map(Setting::key);
     let nearest = match section.name {
-        name if name == table::CHANNELS.name => {
+        name if table::repeated(name).is_some() => {
             nearest::word(key, of_section).map(|key| format!("{}.{key}", section.name))
         }
         name => nearest::option(name, key).map(|setting| setting.name.into()),

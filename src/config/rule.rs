@@ -3,6 +3,7 @@
 //! A rule answers with advice that says what to write instead. The advice of a secret's rule never quotes it.
 
 pub mod auth;
+pub mod policy;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

@@ -8,10 +8,12 @@ mod broker;
 mod embedded;
 mod http;
 mod limits;
+mod policy;
 mod process;
 mod store;
 
 use super::setting::Setting;
+use crate::access::ENTRIES_MAX;
 
 /// One table of `config.toml`.
 pub struct Section {
@@ -37,8 +39,36 @@ pub static SECTIONS: [&Section; 10] = [
     &store::STORE,
 ];
 
-/// The section that may stand many times, once for each set of channels. Its options have no defaults.
-pub static CHANNELS: &Section = &limits::CHANNELS;
+/// A section that may stand many times. Its options have no defaults.
+pub struct Repeated {
+    /// Its options, with what an example has.
+    pub section: &'static Section,
+    /// The one that every entry must have.
+    pub required: &'static str,
+    /// Most entries.
+    pub entries_max: usize,
+    /// Whether an entry is told where it stands, for whoever asks what decides.
+    pub place_told: bool,
+}
+
+/// The sections that may stand many times, in the order of the file.
+pub static REPEATED: [Repeated; 2] = [
+    Repeated {
+        section: &limits::CHANNELS,
+        required: "channels.pattern",
+        entries_max: CHANNEL_RULES_MAX,
+        place_told: false,
+    },
+    Repeated { section: &policy::POLICY, required: "policy.who", entries_max: ENTRIES_MAX, place_told: true },
+];
+
+/// Entries of `[[channels]]`: every call looks through them.
+const CHANNEL_RULES_MAX: usize = 1_000;
+
+/// The section of that name that may stand many times.
+pub fn repeated(name: &str) -> Option<&'static Repeated> {
+    REPEATED.iter().find(|repeated| repeated.section.name == name)
+}
 
 /// All options that have a default.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {

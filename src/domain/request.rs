@@ -60,6 +60,14 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.as_str() == name)
     }
 
+    /// Whether it is about a channel.
+    pub fn has_channel(self) -> bool {
+        match self {
+            Self::QuerySend | Self::CommandSend => true,
+            Self::CommandStatus => false,
+        }
+    }
+
     /// Whether it asks or acts.
     pub fn kind(self) -> Kind {
         match self {

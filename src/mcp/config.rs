@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::access::Bounds;
 use crate::domain::{Channel, ChannelPattern};
 use crate::idempotency::Resend;
 
@@ -76,14 +77,17 @@ pub(super) struct Terms {
     pub resend: Resend,
 }
 
-/// The terms of a channel.
-pub(super) fn terms(config: &Config, rules: &[ChannelRule], channel: &Channel) -> Terms {
+/// The terms of a channel for a caller with these bounds.
+pub(super) fn terms(config: &Config, rules: &[ChannelRule], bounds: Bounds, channel: &Channel) -> Terms {
     let own = rules.iter().find(|rule| rule.pattern.matches(channel));
     let cap = own.and_then(|rule| rule.tool_timeout_seconds).unwrap_or(config.tool_timeout_seconds);
     let resends = own.is_some_and(|rule| rule.resend_in_doubt);
     Terms {
-        timeout_seconds_max: cap.min(config.tool_timeout_seconds),
-        require_key: own.and_then(|rule| rule.require_key).unwrap_or(config.require_key),
+        timeout_seconds_max: cap
+            .min(config.tool_timeout_seconds)
+            .min(bounds.timeout_seconds_max.unwrap_or(u64::MAX)),
+        require_key: bounds.require_key
+            || own.and_then(|rule| rule.require_key).unwrap_or(config.require_key),
         resend: if resends { Resend::InDoubt } else { Resend::Never },
     }
 }
@@ -98,7 +102,7 @@ mod tests {
     }
 
     fn terms_of(config: &Config, rules: &[ChannelRule], name: &str) -> Terms {
-        terms(config, rules, &Channel::parse(name).unwrap())
+        terms(config, rules, Bounds::default(), &Channel::parse(name).unwrap())
     }
 
     #[test]
@@ -121,6 +125,19 @@ mod tests {
             let required = |name: &str| terms_of(&config, &rules, name).require_key;
             assert_eq!((required("orders.eu"), required("lamps")), (true, false));
             assert_eq!((required("plain"), required("other")), (global, global));
+        }
+    }
+
+    #[test]
+    fn the_bounds_of_a_caller_narrow_and_never_widen() {
+        let rules =
+            [ChannelRule { tool_timeout_seconds: Some(20), require_key: Some(false), ..rule("orders") }];
+        let orders = Channel::parse("orders").unwrap();
+        for (seconds, expected) in [(5, 5), (60, 20)] {
+            let bounds =
+                Bounds { timeout_seconds_max: Some(seconds), require_key: true, ..Bounds::default() };
+            let terms = terms(&Config::default(), &rules, bounds, &orders);
+            assert_eq!((terms.timeout_seconds_max, terms.require_key), (expected, true));
         }
     }
 

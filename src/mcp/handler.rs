@@ -47,7 +47,7 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = request.and_then(|request| request.cursor) {
             let cursor = clipped(&cursor);
@@ -56,12 +56,16 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let tools = catalogue::tools(self.keys()).to_vec();
+        let subject = Caller::of(context).subject;
+        let is_offered =
+            |tool: &&Listed| Tool::parse(&tool.name).is_none_or(|tool| self.offers(&subject, tool));
+        let tools: Vec<Listed> = catalogue::tools(self.keys()).iter().filter(is_offered).cloned().collect();
         #[cfg(feature = "conformance")]
         let tools = super::conformance::tools(&tools);
         let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = u64::try_from(CATALOGUE_TTL.as_millis()).ok();
-        result.cache_scope = Some(CacheScope::Public);
+        // It is what this caller may use.
+        result.cache_scope = Some(CacheScope::Private);
         Ok(result)
     }
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use metrics::{Counter, Histogram, Unit, counter, describe_counter, describe_histogram, histogram};
 
+use crate::access::Reason;
 use crate::domain::{Cause, Tool};
 
 /// The name of the duration histogram.
@@ -14,6 +15,7 @@ const DURATION_NAME: &str = "kubemq_mcp_call_duration_seconds";
 pub struct Metrics {
     calls: HashMap<(Tool, Cause), Counter>,
     durations: HashMap<Tool, Histogram>,
+    denied: HashMap<Reason, Counter>,
     /// McpActors that died and were rebuilt.
     pub rebuilt: Counter,
 }
@@ -22,6 +24,10 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     describe_counter!("kubemq_mcp_calls_total", "Calls that ended, by tool, kind and cause.");
     describe_histogram!(DURATION_NAME, Unit::Seconds, "Time from a call's arrival to its end, by tool.");
     describe_counter!("kubemq_mcp_shards_rebuilt_total", "Routing actors that died and were rebuilt.");
+    describe_counter!(
+        "kubemq_mcp_calls_denied_total",
+        "Calls that the policy or a read-only mode denied, by reason."
+    );
     let mut calls = HashMap::new();
     let mut durations = HashMap::new();
     for tool in Tool::ALL {
@@ -36,7 +42,9 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         }
         durations.insert(tool, histogram!(DURATION_NAME, "tool" => tool.as_str()));
     }
-    Metrics { calls, durations, rebuilt: counter!("kubemq_mcp_shards_rebuilt_total") }
+    let denied = Reason::ALL
+        .map(|reason| (reason, counter!("kubemq_mcp_calls_denied_total", "reason" => reason.as_str())));
+    Metrics { calls, durations, denied: denied.into(), rebuilt: counter!("kubemq_mcp_shards_rebuilt_total") }
 });
 
 /// Makes every series of this layer, at zero.
@@ -48,6 +56,11 @@ impl Metrics {
     /// The one set of series of this process. Ask for it after the recorder is installed.
     pub fn get() -> &'static Self {
         &METRICS
+    }
+
+    /// Counts a call that its caller may not make.
+    pub fn denied(&self, reason: Reason) {
+        self.denied[&reason].increment(1);
     }
 
     /// Counts a call that ended.

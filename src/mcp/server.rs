@@ -14,13 +14,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{Agent, Caller, Leaving, Protocol};
+use super::authorize::authorize;
 use super::catalogue::Keys;
 use super::config::{ChannelRule, Config};
 use super::progress::{Progress, reported};
 use super::tool::request::{self, Parsed};
 use super::tool::status;
 use super::{Call, Direct, Handle, Report, answer, journal};
-use crate::domain::{Cause, Ending, Kind, Principal, Sent, Tool};
+use crate::access::Policy;
+use crate::domain::{Cause, Ending, Kind, Principal, Sent, Subject, Tool};
 
 /// One MCP server for all requests; a clone is one count.
 #[derive(Clone)]
@@ -32,12 +34,19 @@ struct Inner {
     door: Handle,
     config: Config,
     rules: Vec<ChannelRule>,
+    policy: Policy,
     info: ServerConfig,
 }
 
 impl Server {
     /// A server in front of `door`. `notes` is added to the instructions that every agent gets.
-    pub fn new(door: Handle, config: Config, rules: Vec<ChannelRule>, notes: Option<&str>) -> Self {
+    pub fn new(
+        door: Handle,
+        config: Config,
+        rules: Vec<ChannelRule>,
+        policy: Policy,
+        notes: Option<&str>,
+    ) -> Self {
         let mut instructions = "Calls the services behind a KubeMQ cluster. `query_send` asks for data and is safe to \
              repeat. `command_send` causes an effect: read `outcome` and `executed` in its result before you do anything \
              else, and do not repeat a command whose outcome is unknown without looking first. Give each intended \
@@ -55,12 +64,17 @@ impl Server {
             )
             .with_instructions(instructions)
             .with_protocol_version(ProtocolVersion::V_2025_11_25);
-        Self { inner: Arc::new(Inner { door, config, rules, info }) }
+        Self { inner: Arc::new(Inner { door, config, rules, policy, info }) }
     }
 
     /// Whether every command needs a key.
     pub(super) fn keys(&self) -> Keys {
         if self.inner.config.require_key { Keys::Mandatory } else { Keys::Optional }
+    }
+
+    /// Whether the caller may use the tool on any channel, or without one.
+    pub(super) fn offers(&self, subject: &Subject, tool: Tool) -> bool {
+        self.inner.policy.decide(subject, tool, None).is_ok()
     }
 
     /// What every client is told of the server.
@@ -100,6 +114,10 @@ impl Server {
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
+        let bounds = match authorize(&self.inner.policy, &caller.subject, tool, arguments.as_ref()) {
+            Ok(bounds) => bounds,
+            Err(report) => return ended(*report, arrived),
+        };
         let principal = caller.subject.principal;
         if tool == Tool::CommandStatus {
             return self.status(principal, arguments, arrived).await;
@@ -109,7 +127,7 @@ impl Server {
             (Kind::Command, Leaving::CancelsByVersion) => CancellationToken::new(),
         };
         let Parsed { request, keyed } =
-            match request::parse(tool, arguments, &self.inner.config, &self.inner.rules) {
+            match request::parse(tool, arguments, &self.inner.config, &self.inner.rules, bounds) {
                 Ok(parsed) => parsed,
                 Err(refusal) => {
                     return self.inner.door.refuse((principal, tool), refusal, leave, arrived).await;
@@ -129,14 +147,16 @@ impl Server {
     async fn status(&self, principal: Principal, arguments: Option<JsonObject>, arrived: Instant) -> Report {
         match status::parse(arguments) {
             Ok(key) => self.inner.door.status(principal, key, arrived).await,
-            Err(ending) => {
-                let mut report = Report::refused(principal, Tool::CommandStatus, None, ending);
-                report.elapsed = arrived.elapsed();
-                journal::call_ended(&report);
-                report
-            }
+            Err(ending) => ended(Report::refused(principal, Tool::CommandStatus, None, ending), arrived),
         }
     }
+}
+
+/// Notes the end of a call that was refused here.
+fn ended(mut report: Report, arrived: Instant) -> Report {
+    report.elapsed = arrived.elapsed();
+    journal::call_ended(&report);
+    report
 }
 
 /// Makes an answer of a report, and of a panic as well: rmcp would leave the client waiting for ever.

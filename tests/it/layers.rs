@@ -12,7 +12,7 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
     ("broker", &["domain", "clock"]),
     ("idempotency", &["domain", "clock"]),
     ("channel", &["domain", "clock", "broker"]),
-    ("mcp", &["domain", "clock", "channel", "idempotency", "broker"]),
+    ("mcp", &["domain", "clock", "access", "channel", "idempotency", "broker"]),
     ("http", &["mcp", "access", "domain", "clock", "idempotency"]),
     ("embedded", &[]),
     ("telemetry", &[]),

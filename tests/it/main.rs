@@ -24,6 +24,7 @@ mod malformed;
 mod ops;
 mod page;
 mod paths;
+mod policy;
 #[cfg(target_os = "linux")]
 mod power;
 mod process;

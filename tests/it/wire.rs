@@ -206,7 +206,7 @@ async fn the_modern_rules_on_headers_and_meta_are_kept() {
     let listed = agent.send(all("2026-07-28", "tools/list"), list("2026-07-28")).await;
     assert_eq!(
         (&listed.result()["cacheScope"], &listed.result()["resultType"]),
-        (&json!("public"), &json!("complete"))
+        (&json!("private"), &json!("complete"))
     );
     connector.stop().await;
 }

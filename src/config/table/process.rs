@@ -19,6 +19,11 @@ pub static SERVER: Section = Section {
             false,
             "Whether `server.listen` may be an address that other machines reach while a call needs no token. Without it such a start fails; with it every start says so in the log.",
         ),
+        Setting::boolean(
+            "server.read_only",
+            false,
+            "Whether only queries are served, whoever asks: the way to give away a connector that cannot change anything.",
+        ),
         Setting::integer(
             "server.drain_seconds",
             25,

@@ -57,7 +57,7 @@ pub(super) fn first_text(report: &Report) -> String {
         }
         Cause::BrokerRefused => format!("{word} on channel '{channel}' was refused by the broker: {detail}"),
         Cause::Forbidden => {
-            format!("{word} on channel '{channel}' was not sent: {} may not do this", report.principal)
+            format!("{word} on channel '{channel}' was not sent: {detail}")
         }
         Cause::RateLimited | Cause::Overloaded => {
             format!("{word} on channel '{channel}' was not sent: {detail}")

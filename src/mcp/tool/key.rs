@@ -111,10 +111,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::access::Bounds;
     use crate::mcp::tool::request::{Parsed, Refusal, parse};
 
     fn keyed(arguments: &Value, config: &Config) -> Result<Parsed, Refusal> {
-        parse(Tool::CommandSend, arguments.as_object().cloned(), config, &[])
+        parse(Tool::CommandSend, arguments.as_object().cloned(), config, &[], Bounds::default())
     }
 
     #[test]
@@ -156,7 +157,9 @@ mod tests {
     #[test]
     fn a_query_takes_no_key() {
         let call = json!({"channel": "c", "body": "b", "idempotency_key": "k"});
-        let refusal = parse(Tool::QuerySend, call.as_object().cloned(), &Config::default(), &[]).unwrap_err();
+        let refusal =
+            parse(Tool::QuerySend, call.as_object().cloned(), &Config::default(), &[], Bounds::default())
+                .unwrap_err();
         assert!(refusal.ending.detail.contains("unknown argument `idempotency_key`"), "{refusal:?}");
     }
 
@@ -166,7 +169,7 @@ mod tests {
         let call = json!({"channel": "c", "body": "b"});
         let refusal = keyed(&call, &strict).unwrap_err();
         assert!(refusal.ending.detail.contains("`idempotency_key` is required"), "{refusal:?}");
-        assert!(parse(Tool::QuerySend, call.as_object().cloned(), &strict, &[]).is_ok());
+        assert!(parse(Tool::QuerySend, call.as_object().cloned(), &strict, &[], Bounds::default()).is_ok());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::argument::{self, clipped, shown};
 use super::key::{KeyArgument, KeyOfRefused};
+use crate::access::Bounds;
 use crate::domain::{Cause, Channel, ChannelError, Ending, Kind, Request, RequestId, Tags, Timeout, Tool};
 use crate::mcp::call::Keyed;
 use crate::mcp::config::{ChannelRule, Config, Terms, terms};
@@ -56,7 +57,10 @@ pub fn parse(
     arguments: Option<Map<String, Value>>,
     config: &Config,
     rules: &[ChannelRule],
+    bounds: Bounds,
 ) -> Result<Parsed, Refusal> {
+    let body_bytes_max =
+        bounds.body_bytes_max.map_or(config.body_bytes_max, |bound| bound.min(config.body_bytes_max));
     let mut arguments = arguments.unwrap_or_default();
     let mut problems = Vec::new();
     let kind = tool.kind();
@@ -79,7 +83,7 @@ pub fn parse(
     };
     let body = match argument::take(&mut arguments, "body") {
         None => Err("`body` is required: the payload for the responder, as a string".to_owned()),
-        Some(value) => argument::text("body", value, config.body_bytes_max),
+        Some(value) => argument::text("body", value, body_bytes_max),
     };
     let metadata = match argument::take(&mut arguments, "metadata") {
         None => Ok(String::new()),
@@ -96,7 +100,7 @@ pub fn parse(
     {
         problems.push("`body` and `metadata` must not both be empty".to_owned());
     }
-    let terms = channel.as_ref().map(|channel| terms(config, rules, channel));
+    let terms = channel.as_ref().map(|channel| terms(config, rules, bounds, channel));
     let mut noted = |problem: String| problems.push(problem);
     let body = body.map_err(&mut noted).ok();
     let metadata = metadata.map_err(&mut noted).ok();
@@ -190,7 +194,8 @@ mod tests {
     use super::*;
 
     fn read(tool: Tool, arguments: &Value) -> Result<Request, Refusal> {
-        parse(tool, arguments.as_object().cloned(), &Config::default(), &[]).map(|parsed| parsed.request)
+        parse(tool, arguments.as_object().cloned(), &Config::default(), &[], Bounds::default())
+            .map(|parsed| parsed.request)
     }
 
     fn problem(arguments: &Value) -> String {

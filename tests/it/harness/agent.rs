@@ -86,6 +86,19 @@ impl Agent {
         self.try_send(headers, message.to_string()).await
     }
 
+    /// Lists the tools.
+    pub async fn list(&self, era: Era) -> Answer {
+        let mut message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let mut headers = HeaderMap::new();
+        if era == Era::Modern {
+            message["params"] = json!({ "_meta": modern_meta() });
+            for (name, value) in [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")] {
+                headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+            }
+        }
+        self.send(headers, message.to_string()).await
+    }
+
     /// Sends a message as it is.
     pub async fn send(&self, headers: HeaderMap, body: impl Into<String>) -> Answer {
         within("an answer", self.try_send(headers, body.into())).await.expect("an answer")
