@@ -17,7 +17,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{self, AdminToken, Callers};
+use crate::access::{self, AdminToken, Callers, Limits};
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
@@ -120,7 +120,8 @@ impl App {
         let door = mcp::Handle::new(shards.clone());
         let note = embedded.is_some().then_some(EMBEDDED_NOTE);
         let (tool, rules) = (config.tool.clone(), config.channels.clone());
-        let server = mcp::Server::new(door.clone(), tool, rules, config.policy(), note);
+        let limits = Limits::new(&config.limits);
+        let server = mcp::Server::new(door.clone(), tool, rules, config.policy(), limits, note);
         let front = Front::new(server, callers.clone(), &config.http);
 
         let draining = CancellationToken::new();

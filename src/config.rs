@@ -47,6 +47,8 @@ pub struct Config {
     pub admin: http::AdminConfig,
     /// Who calls.
     pub auth: access::Config,
+    /// How much each caller may do.
+    pub limits: access::LimitConfig,
     /// The connection to the broker.
     pub broker: broker::Config,
     /// The embedded broker.

@@ -3,10 +3,12 @@
 //! Every request gets an answer in JSON that says what was wrong, and every wait on a client has a limit.
 
 mod admin;
+mod answered;
 mod bearer;
 mod body;
 mod compat;
 mod config;
+mod connections;
 mod fault;
 mod front;
 mod guard;

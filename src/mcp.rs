@@ -16,6 +16,7 @@ mod handle;
 mod handler;
 mod journal;
 mod keyed;
+mod limited;
 mod metrics;
 mod progress;
 mod server;

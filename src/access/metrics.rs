@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
+use super::limit::Excess;
 use super::refusal::Refusal;
 
 /// The series of this layer. The reasons come from an enum, so there are never more.
@@ -19,6 +20,9 @@ pub struct Metrics {
     pub jwks_failed: Counter,
     jwks_age: Gauge,
     jwks_keys: Gauge,
+    calls_limited: HashMap<&'static str, Counter>,
+    /// Callers with an account of what they have left.
+    pub callers: Gauge,
 }
 
 static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
@@ -36,6 +40,12 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         "Time since the keys in use were last known to be those that the issuer publishes."
     );
     describe_gauge!("kubemq_mcp_jwks_keys", "Keys in use for JWTs.");
+    describe_counter!(
+        "kubemq_mcp_calls_limited_total",
+        "Calls refused for a limit of their caller, by limit."
+    );
+    describe_gauge!("kubemq_mcp_callers", "Callers whose calls are counted.");
+    let limited = |name| (name, counter!("kubemq_mcp_calls_limited_total", "limit" => name));
     let reads = |result: &'static str| counter!("kubemq_mcp_jwks_reads_total", "result" => result);
     let series = |refusal: Refusal| {
         (refusal, counter!("kubemq_mcp_tokens_refused_total", "reason" => refusal.as_str()))
@@ -47,6 +57,8 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         jwks_failed: reads("failed"),
         jwks_age: gauge!("kubemq_mcp_jwks_age_seconds"),
         jwks_keys: gauge!("kubemq_mcp_jwks_keys"),
+        calls_limited: Excess::NAMES.map(limited).into(),
+        callers: gauge!("kubemq_mcp_callers"),
     }
 });
 
@@ -64,6 +76,11 @@ impl Metrics {
     /// Counts a request that was refused for its token.
     pub fn token_refused(&self, refusal: Refusal) {
         self.tokens_refused[&refusal].increment(1);
+    }
+
+    /// Counts a call that was refused for a limit of its caller.
+    pub fn call_exceeds(&self, excess: Excess) {
+        self.calls_limited[excess.as_str()].increment(1);
     }
 
     /// Notes how old the keys for JWTs are.

@@ -9,6 +9,7 @@ mod embedded;
 mod http;
 mod limits;
 mod policy;
+mod principal;
 mod process;
 mod store;
 
@@ -26,12 +27,13 @@ pub struct Section {
 }
 
 /// All sections, in the order of the file.
-pub static SECTIONS: [&Section; 10] = [
+pub static SECTIONS: [&Section; 11] = [
     &process::SERVER,
     &process::LOG,
     &http::HTTP,
     &http::ADMIN,
     &auth::AUTH,
+    &principal::LIMITS,
     &broker::BROKER,
     &embedded::EMBEDDED,
     &limits::CHANNEL,

@@ -2,12 +2,14 @@
 //!
 //! By hand on hyper, since `axum::serve` has neither a limit on connections nor a time for headers.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,11 +17,12 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
+use super::answered::Answered;
+use super::connections::{Connections, Place};
 use super::last_word::{Heard, LastWord};
 use super::metrics::Metrics;
 
@@ -83,7 +86,7 @@ impl Listener {
         let stop = CancellationToken::new();
         let acceptor = Acceptor {
             router,
-            connections: Arc::new(Semaphore::new(config.connections_max)),
+            connections: Connections::new(config.connections_max),
             builder: Arc::new(builder(config)),
             header_patience: Duration::from_secs(config.header_seconds),
             answer_patience: Duration::from_secs(config.answer_seconds),
@@ -129,7 +132,7 @@ fn builder(config: &Config) -> auto::Builder<TokioExecutor> {
 
 struct Acceptor {
     router: Router,
-    connections: Arc<Semaphore>,
+    connections: Connections,
     builder: Arc<auto::Builder<TokioExecutor>>,
     header_patience: Duration,
     answer_patience: Duration,
@@ -144,9 +147,9 @@ impl Acceptor {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => match Arc::clone(&self.connections).try_acquire_owned() {
-                    Ok(permit) => self.serve(stream, peer, permit),
-                    Err(_) => Metrics::get().connections_refused.increment(1),
+                Ok((stream, peer)) => match self.connections.enter() {
+                    Some(place) => self.serve(stream, peer, place),
+                    None => Metrics::get().connections_refused.increment(1),
                 },
                 Err(error) => {
                     tracing::warn!(%error, "no connection accepted");
@@ -157,7 +160,7 @@ impl Acceptor {
         self.open
     }
 
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, place: Place) {
         // Small answers must not wait for more.
         let _ = stream.set_nodelay(true);
         let begun = Arc::new(AtomicBool::new(false));
@@ -165,12 +168,20 @@ impl Acceptor {
         let heard = Heard::default();
         let hears = heard.clone();
         let router = self.router.clone();
+        let place = Arc::new(place);
+        let at = Arc::clone(&place);
         let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
             noted.store(true, Ordering::Relaxed);
             // Who may ask for keys depends on it.
             request.extensions_mut().insert(ConnectInfo(peer));
             request.extensions_mut().insert(hears.clone());
-            tower::ServiceExt::oneshot(router.clone(), request)
+            let work = at.work();
+            let answer = tower::ServiceExt::oneshot(router.clone(), request);
+            async move {
+                // A connection that gives way is closed before any answer; what came on it must not run.
+                let Some(work) = work else { return std::future::pending().await };
+                Ok::<_, Infallible>(answer.await?.map(|body| Body::new(Answered::new(body, work))))
+            }
         });
         let builder = Arc::clone(&self.builder);
         let (header_patience, answer_patience) = (self.header_patience, self.answer_patience);
@@ -185,14 +196,21 @@ impl Acceptor {
             let connection = watcher.watch(connection);
             tokio::pin!(connection);
             Metrics::get().connections.increment(1);
-            // hyper's own time for headers begins with the first byte; this one begins with the connection.
-            let first = tokio::time::timeout(header_patience, &mut connection).await;
-            if first.is_err() && begun.load(Ordering::Relaxed) {
-                // A client's broken connection is its own affair.
-                let _ = connection.await;
+            let whole = async {
+                // hyper's own time for headers begins with the first byte; this one begins with the connection.
+                let first = tokio::time::timeout(header_patience, &mut connection).await;
+                if first.is_err() && begun.load(Ordering::Relaxed) {
+                    // A client's broken connection is its own affair.
+                    let _ = connection.await;
+                }
+            };
+            tokio::select! {
+                () = whole => {}
+                // It is idle: nothing on it is lost.
+                () = place.leave.cancelled() => {}
             }
             Metrics::get().connections.decrement(1);
-            drop(permit);
+            drop(place);
         });
     }
 }

@@ -8,6 +8,8 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 pub struct Metrics {
     /// Connections open.
     pub connections: Gauge,
+    /// Idle connections closed for a new one because the limit was reached.
+    pub connections_displaced: Counter,
     /// Connections closed at once because the limit was reached.
     pub connections_refused: Counter,
     /// Requests that got no further than HTTP.
@@ -17,8 +19,12 @@ pub struct Metrics {
 static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     describe_gauge!("kubemq_mcp_http_connections", "HTTP connections open.");
     describe_counter!(
+        "kubemq_mcp_http_connections_displaced_total",
+        "Idle HTTP connections closed for a new one, http.connections_max reached."
+    );
+    describe_counter!(
         "kubemq_mcp_http_connections_refused_total",
-        "HTTP connections closed at once, http.connections_max reached."
+        "HTTP connections closed at once, http.connections_max reached and all at work."
     );
     describe_counter!(
         "kubemq_mcp_http_requests_refused_total",
@@ -26,6 +32,7 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     );
     Metrics {
         connections: gauge!("kubemq_mcp_http_connections"),
+        connections_displaced: counter!("kubemq_mcp_http_connections_displaced_total"),
         connections_refused: counter!("kubemq_mcp_http_connections_refused_total"),
         requests_refused: counter!("kubemq_mcp_http_requests_refused_total"),
     }

@@ -20,19 +20,37 @@ pub(super) fn authorize(
     tool: Tool,
     arguments: Option<&JsonObject>,
 ) -> Result<Bounds, Box<Report>> {
-    let text = |name: &str| arguments.and_then(|arguments| arguments.get(name)?.as_str());
-    let written = text("channel").filter(|_| tool.has_channel());
+    let written = channel_text(tool, arguments);
     let channel = written.and_then(|written| Channel::parse(written).ok());
     match policy.decide(subject, tool, channel.as_ref()) {
         Ok(allowed) => Ok(allowed.bounds),
         Err(Denied { reason, .. }) => {
             Metrics::get().denied(reason);
             let ending = Ending::new(Cause::Forbidden, reason.clause());
-            let mut report = Report::refused(subject.principal.clone(), tool, written.map(clipped), ending);
-            // What an earlier call with the key did is not for somebody who may not call.
-            let key = text(IDEMPOTENCY_KEY).filter(|_| tool.kind() == Kind::Command);
-            report.memory = Memory::of(key.and_then(|key| Key::parse(key).ok()));
-            Err(Box::new(report))
+            Err(Box::new(refused(subject, tool, arguments, ending)))
         }
     }
+}
+
+/// The end of a call that was refused before its arguments were judged. What an earlier call with its key did is not
+/// looked up.
+pub(super) fn refused(
+    subject: &Subject,
+    tool: Tool,
+    arguments: Option<&JsonObject>,
+    ending: Ending,
+) -> Report {
+    let channel = channel_text(tool, arguments).map(clipped);
+    let mut report = Report::refused(subject.principal.clone(), tool, channel, ending);
+    let key = text(arguments, IDEMPOTENCY_KEY).filter(|_| tool.kind() == Kind::Command);
+    report.memory = Memory::of(key.and_then(|key| Key::parse(key).ok()));
+    report
+}
+
+fn channel_text(tool: Tool, arguments: Option<&JsonObject>) -> Option<&str> {
+    text(arguments, "channel").filter(|_| tool.has_channel())
+}
+
+fn text<'a>(arguments: Option<&'a JsonObject>, name: &str) -> Option<&'a str> {
+    arguments?.get(name)?.as_str()
 }

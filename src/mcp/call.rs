@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Allowance;
 use crate::domain::{
     Cause, Ending, Fingerprint, Key, Outcome, Principal, Reply, Request, RequestId, Timeout, Tool,
 };
@@ -22,6 +23,8 @@ pub struct Call {
     pub keyed: Option<Keyed>,
     /// Cancelled when the agent leaves. A command reads it once, before its claim; a query is reset by it at any time.
     pub leave: CancellationToken,
+    /// Its part of what its caller may do at one time, given back when it ends.
+    pub allowance: Allowance,
 }
 
 /// An idempotency key, and what it stands for.

@@ -10,9 +10,11 @@ use crate::domain::{Cause, Key, Outcome};
 /// detail may hold words of an agent or a responder.
 fn reason(report: &Report) -> Option<&str> {
     match report.cause() {
-        Cause::StoreFull | Cause::StoreUnavailable | Cause::Overloaded | Cause::Forbidden => {
-            Some(&report.ending.detail)
-        }
+        Cause::StoreFull
+        | Cause::StoreUnavailable
+        | Cause::Overloaded
+        | Cause::RateLimited
+        | Cause::Forbidden => Some(&report.ending.detail),
         _ => None,
     }
 }

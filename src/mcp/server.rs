@@ -20,8 +20,8 @@ use super::config::{ChannelRule, Config};
 use super::progress::{Progress, reported};
 use super::tool::request::{self, Parsed};
 use super::tool::status;
-use super::{Call, Direct, Handle, Report, answer, journal};
-use crate::access::Policy;
+use super::{Call, Direct, Handle, Report, answer, journal, limited};
+use crate::access::{Limits, Policy};
 use crate::domain::{Cause, Ending, Kind, Principal, Sent, Subject, Tool};
 
 /// One MCP server for all requests; a clone is one count.
@@ -35,6 +35,7 @@ struct Inner {
     config: Config,
     rules: Vec<ChannelRule>,
     policy: Policy,
+    limits: Limits,
     info: ServerConfig,
 }
 
@@ -45,6 +46,7 @@ impl Server {
         config: Config,
         rules: Vec<ChannelRule>,
         policy: Policy,
+        limits: Limits,
         notes: Option<&str>,
     ) -> Self {
         let mut instructions = "Calls the services behind a KubeMQ cluster. `query_send` asks for data and is safe to \
@@ -64,7 +66,7 @@ impl Server {
             )
             .with_instructions(instructions)
             .with_protocol_version(ProtocolVersion::V_2025_11_25);
-        Self { inner: Arc::new(Inner { door, config, rules, policy, info }) }
+        Self { inner: Arc::new(Inner { door, config, rules, policy, limits, info }) }
     }
 
     /// Whether every command needs a key.
@@ -114,6 +116,10 @@ impl Server {
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
+        let allowance = match limited::admit(&self.inner.limits, &caller.subject, tool, arguments.as_ref()) {
+            Ok(allowance) => allowance,
+            Err(report) => return ended(*report, arrived),
+        };
         let bounds = match authorize(&self.inner.policy, &caller.subject, tool, arguments.as_ref()) {
             Ok(bounds) => bounds,
             Err(report) => return ended(*report, arrived),
@@ -140,7 +146,7 @@ impl Server {
             what: format!("reply on channel '{}'", request.channel),
             total_seconds: request.timeout.seconds(),
         });
-        let call = Call { principal, tool, request, keyed, leave };
+        let call = Call { principal, tool, request, keyed, leave, allowance };
         reported(progress, self.inner.door.call(call, arrived)).await
     }
 

@@ -7,6 +7,7 @@ mod cause;
 mod channel;
 mod config;
 mod connect;
+mod connections;
 #[cfg(target_os = "linux")]
 mod crash;
 mod documents;
@@ -19,6 +20,7 @@ mod jwt;
 mod key;
 mod layers;
 mod leaving;
+mod limits;
 mod load;
 mod malformed;
 mod ops;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use kubemq_mcp::access::Allowance;
 use kubemq_mcp::broker::{Broker, BrokerInfo, Fault};
 use kubemq_mcp::channel::{Config, Seats};
 use kubemq_mcp::domain::{
@@ -61,7 +62,14 @@ fn call(tool: Tool, channel: &str, leave: CancellationToken) -> Call {
         tags: Default::default(),
         timeout: Timeout::capped_at(10, 300).expect("a timeout"),
     };
-    Call { principal: Principal::anonymous(), tool, request, keyed: None, leave }
+    Call {
+        principal: Principal::anonymous(),
+        tool,
+        request,
+        keyed: None,
+        leave,
+        allowance: Allowance::default(),
+    }
 }
 
 #[tokio::test]

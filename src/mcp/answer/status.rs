@@ -30,6 +30,10 @@ fn failure(report: &Report) -> CallToolResult {
         Cause::InvalidArguments => format!("Invalid arguments for {}: {detail}", report.tool.as_str()),
         _ => format!("The status of this key cannot be read: {detail}"),
     };
+    let text = match report.retry_after {
+        Some(wait) => format!("{text}. Ask again after {}s", wait.as_secs().max(1)),
+        None => text,
+    };
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 

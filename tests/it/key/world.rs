@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use kubemq_mcp::access::Allowance;
 use kubemq_mcp::broker::{Broker, BrokerInfo, Fault};
 use kubemq_mcp::channel;
 use kubemq_mcp::domain::{
@@ -183,7 +184,14 @@ pub fn changed(key: &str, change: impl FnOnce(&mut Request)) -> Call {
     let key = Key::parse(key).expect("a valid key");
     let keyed = Some(Keyed { key, fingerprint, resend: Resend::Never });
     let leave = CancellationToken::new();
-    Call { principal: Principal::anonymous(), tool: Tool::CommandSend, request, keyed, leave }
+    Call {
+        principal: Principal::anonymous(),
+        tool: Tool::CommandSend,
+        request,
+        keyed,
+        leave,
+        allowance: Allowance::default(),
+    }
 }
 
 /// A command whose channel allows a key in doubt to leave again.
