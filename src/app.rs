@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, AdminToken, Callers, Limits};
+use crate::audit::{self, Audit};
 use crate::broker::{self, KubemqBroker, Place, Responder};
 use crate::channel::{self, Seats};
 use crate::config::Config as Whole;
@@ -67,6 +68,7 @@ pub struct App {
     shards: Arc<Shards>,
     seats: Seats,
     store: idempotency::Handle,
+    audit: Audit,
     broker: Arc<KubemqBroker>,
     broker_config: broker::Config,
     broker_addresses: Vec<broker::Address>,
@@ -90,12 +92,7 @@ impl App {
             tracing::warn!(%address, "insecure: whoever reaches this address may call without a token");
         }
         let figures = telemetry::install_recorder();
-        // A series that begins with its first event hides that event from Prometheus.
-        access::register_metrics();
-        channel::register_metrics();
-        idempotency::register_metrics();
-        http::register_metrics();
-        mcp::register_metrics();
+        register_metrics();
         broker::install_crypto_provider();
         let callers = callers(&config, options.face).await?;
         let admin_token = match config.admin.token_file.as_str() {
@@ -107,6 +104,7 @@ impl App {
         let broker = KubemqBroker::connect(&config.broker, addresses.clone(), gateway_buffer).await?;
 
         let store = store::open(&config.store).await?;
+        let audit = Audit::start(&config.audit)?;
         let seats = Seats::new(&config.channel);
         let parts = Parts {
             seats: seats.clone(),
@@ -114,6 +112,7 @@ impl App {
             broker: broker.clone(),
             gateway_buffer,
             idempotency: store.clone(),
+            audit: audit.clone(),
             mailbox_messages_max: config.server.mailbox_messages_max,
         };
         let shards = Shards::start(config.server.shards, parts).context("no thread for the actors")?;
@@ -125,8 +124,16 @@ impl App {
         let front = Front::new(server, callers.clone(), &config.http);
 
         let draining = CancellationToken::new();
-        let ops = readiness::ops(&broker, &addresses, door.clone(), note, figures.clone(), draining.clone());
-        let admin = http::Admin::new(store.clone(), admin_token, &config.http);
+        let ops = readiness::ops(
+            &broker,
+            &addresses,
+            door.clone(),
+            &audit,
+            note,
+            figures.clone(),
+            draining.clone(),
+        );
+        let admin = http::Admin::new(store.clone(), admin_token, audit.clone(), &config.http);
         let operators = http::Operators { ops, admin };
         let upkeep = vec![
             tokio::spawn(figures.keep_up()),
@@ -139,6 +146,7 @@ impl App {
             shards,
             seats,
             store,
+            audit,
             broker,
             broker_config: config.broker.clone(),
             broker_addresses: addresses,
@@ -270,6 +278,8 @@ impl App {
             task.abort();
         }
         self.store.close().await;
+        // What has ended while everything was taken down is written as well.
+        self.audit.close().await;
         let shards = self.shards;
         // A thread that hangs must not keep the process.
         let _ =
@@ -283,6 +293,17 @@ async fn callers(config: &Whole, face: Face) -> Result<Callers, access::LoadErro
         Face::Http => Callers::load(&config.auth).await,
         Face::InProcess => Callers::load(&access::Config::default()).await,
     }
+}
+
+/// Makes every series of every layer.
+fn register_metrics() {
+    // A series that begins with its first event hides that event from Prometheus.
+    access::register_metrics();
+    audit::register_metrics();
+    channel::register_metrics();
+    idempotency::register_metrics();
+    http::register_metrics();
+    mcp::register_metrics();
 }
 
 /// Finds the broker: starts the embedded one, or reads the addresses.

@@ -26,7 +26,7 @@ pub use environment::lookalikes;
 pub use error::{ConfigError, Place, Problem};
 
 use crate::access::{Policy, Service};
-use crate::{access, app, broker, channel, embedded, http, idempotency, mcp, telemetry};
+use crate::{access, app, audit, broker, channel, embedded, http, idempotency, mcp, telemetry};
 use draft::Draft;
 use file::Presence;
 
@@ -49,6 +49,8 @@ pub struct Config {
     pub auth: access::Config,
     /// How much each caller may do.
     pub limits: access::LimitConfig,
+    /// Who did what.
+    pub audit: audit::Config,
     /// The connection to the broker.
     pub broker: broker::Config,
     /// The embedded broker.

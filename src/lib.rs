@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod app;
+pub mod audit;
 pub mod broker;
 pub mod channel;
 pub mod cli;

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::Audit;
 use crate::broker::{Address, KubemqBroker, LinkState};
 use crate::http::{Ops, Readiness};
 use crate::mcp;
@@ -20,14 +21,15 @@ pub fn ops(
     broker: &Arc<KubemqBroker>,
     addresses: &[Address],
     door: mcp::Handle,
+    audit: &Audit,
     note: Option<&'static str>,
     figures: Figures,
     draining: CancellationToken,
 ) -> Ops {
-    let (link, addresses) = (broker.link(), listed(addresses));
+    let (link, addresses, audit) = (broker.link(), listed(addresses), audit.clone());
     let scraped = Arc::clone(broker);
     let readiness = move || {
-        let (link, addresses, door) = (link.clone(), addresses.clone(), door.clone());
+        let (link, addresses, door, audit) = (link.clone(), addresses.clone(), door.clone(), audit.clone());
         let draining = draining.is_cancelled();
         async move {
             let (broker_up, broker_detail) = match &*link.borrow() {
@@ -39,7 +41,9 @@ pub fn ops(
             let store_up = closed.is_none();
             let full = || door.store().full().map(|full| format!("new keys are refused: {full}"));
             let store_detail = closed.map(|closed| closed.whole()).or_else(full);
-            let ready = broker_up && actors_answer && store_up && !draining;
+            let audit_detail = audit.health().err();
+            let audit_up = audit_detail.is_none();
+            let ready = broker_up && actors_answer && store_up && audit_up && !draining;
             Readiness {
                 ready,
                 draining,
@@ -49,6 +53,8 @@ pub fn ops(
                 actors_answer,
                 store_up,
                 store_detail,
+                audit_up,
+                audit_detail,
                 note,
             }
         }

@@ -31,8 +31,11 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = super::load(&args.common, super::flags([("broker.address", "--broker", args.broker)]))?;
     say("configuration: well")?;
-    let mut well =
-        exposure(&config)? & callers(&config).await? & admin_token(&config)? & store(&config).await?;
+    let mut well = exposure(&config)?
+        & callers(&config).await?
+        & admin_token(&config)?
+        & store(&config).await?
+        & audit(&config)?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -79,6 +82,19 @@ fn admin_token(config: &Config) -> std::io::Result<bool> {
     match AdminToken::load(config.admin.token_file.as_ref()) {
         Ok(_) => say("token of operators: well").map(|()| true),
         Err(error) => say(&format!("token of operators: {error}")).map(|()| false),
+    }
+}
+
+fn audit(config: &Config) -> std::io::Result<bool> {
+    match config.audit.check() {
+        Ok(()) if config.audit.is_on() => {
+            say(&format!("audit: {} can be written", config.audit.path)).map(|()| true)
+        }
+        Ok(()) => Ok(true),
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
+            say(&format!("audit: {error}{cause}")).map(|()| false)
+        }
     }
 }
 

@@ -60,6 +60,10 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let flags = super::flags([("broker.address", "--broker", args.broker)]);
     let mut config = super::load(&args.common, flags)?;
+    anyhow::ensure!(
+        config.audit.path != "-",
+        "`audit.path` is `-`, and standard output carries MCP only here: name a file"
+    );
     // Two desktop clients may each start one: the embedded broker then takes whatever port is free.
     if config.broker.address == "embedded" {
         config.embedded.listen.set_port(0);

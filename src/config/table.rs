@@ -3,6 +3,7 @@
 //! `config.toml`, the table in the README, the environment and every error are made from it. The layers' own
 //! structs repeat the defaults, and a test holds the two together.
 
+mod audit;
 mod auth;
 mod broker;
 mod embedded;
@@ -27,13 +28,14 @@ pub struct Section {
 }
 
 /// All sections, in the order of the file.
-pub static SECTIONS: [&Section; 11] = [
+pub static SECTIONS: [&Section; 12] = [
     &process::SERVER,
     &process::LOG,
     &http::HTTP,
     &http::ADMIN,
     &auth::AUTH,
     &principal::LIMITS,
+    &audit::AUDIT,
     &broker::BROKER,
     &embedded::EMBEDDED,
     &limits::CHANNEL,

@@ -24,7 +24,9 @@ use super::fault::{Fault, INVALID_REQUEST};
 use super::room::Room;
 use super::{Config, body};
 use crate::access::AdminToken;
-use crate::idempotency::{Closed, Consent, Handle, Refusal};
+use crate::audit::{Audit, Line, What};
+use crate::clock;
+use crate::idempotency::{Closed, Consent, Handle, Record, Refusal};
 use ask::{Forget, Resolve, Whose};
 use gate::Gate;
 
@@ -35,6 +37,7 @@ const BODY_BYTES_MAX: usize = 16_384;
 #[derive(Clone)]
 pub struct Admin {
     keys: Handle,
+    audit: Audit,
     gate: Arc<Gate>,
     limit: body::Limit,
     room: Room,
@@ -42,11 +45,12 @@ pub struct Admin {
 
 impl Admin {
     /// The endpoints over `keys`. With a token they are open to whoever shows it, otherwise to this machine.
-    pub fn new(keys: Handle, token: Option<AdminToken>, config: &Config) -> Self {
+    pub fn new(keys: Handle, token: Option<AdminToken>, audit: Audit, config: &Config) -> Self {
         let patience = Duration::from_secs(config.body_seconds);
         let gate = Arc::new(Gate::new(token, config));
         Self {
             keys,
+            audit,
             gate,
             limit: body::Limit { bytes_max: BODY_BYTES_MAX, patience },
             room: Room::new(config.bodies_bytes_max),
@@ -78,6 +82,9 @@ impl Admin {
             why,
             "an operator has resolved a key in doubt"
         );
+        self.note("resolve", &record, |line| {
+            line.with("by", by.as_str().into()).with("why", why.as_str().into())
+        });
         Ok(answer::record(&record))
     }
 
@@ -94,7 +101,23 @@ impl Admin {
             may_run_again = consent == Consent::MayRunAgain,
             "an operator has made a key forgotten"
         );
+        let may_run_again = consent == Consent::MayRunAgain;
+        self.note("forget", &record, |line| line.with("may_run_again", may_run_again.into()));
         Ok(answer::forgotten(&record))
+    }
+
+    /// Notes in the audit what an operator has changed.
+    fn note(&self, action: &'static str, record: &Record, more: impl FnOnce(Line) -> Line) {
+        self.audit.note(|| {
+            let line = Line::new(What::Operator, clock::now())
+                .with("action", action.into())
+                .with("principal", record.principal.as_str().into())
+                .with("channel", record.channel.as_str().into())
+                .request(Some(&record.request_id))
+                .key(Some(&record.key))
+                .with("state", record.state_name().as_str().into());
+            more(line)
+        });
     }
 
     async fn change(self, request: Request) -> Result<Value, Fault> {

@@ -29,6 +29,11 @@ pub struct Readiness {
     /// Why they cannot, or why no new ones can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store_detail: Option<String>,
+    /// Whether the audit can be written; true without one.
+    pub audit_up: bool,
+    /// Why it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_detail: Option<String>,
     /// What an operator must know: that the broker is the embedded one, for development, and keeps nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,

@@ -8,8 +8,9 @@ use actix::{Actor, Context, Handler, Message, ResponseFuture};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::journal::Journal;
 use super::keyed::{self, RETRY_AFTER};
-use super::{Call, Report, journal};
+use super::{Call, Report};
 use crate::channel::{self, AskError, Asked, Registry, ReserveError, Ticket};
 use crate::clock;
 use crate::domain::{Cause, Ending, Kind, Outcome, Reply};
@@ -19,6 +20,7 @@ use crate::idempotency;
 pub struct McpActor {
     registry: Registry,
     idempotency: idempotency::Handle,
+    journal: Journal,
     mailbox_messages_max: usize,
 }
 
@@ -26,9 +28,10 @@ impl McpActor {
     pub(super) fn new(
         registry: Registry,
         idempotency: idempotency::Handle,
+        journal: Journal,
         mailbox_messages_max: usize,
     ) -> Self {
-        Self { registry, idempotency, mailbox_messages_max }
+        Self { registry, idempotency, journal, mailbox_messages_max }
     }
 
     /// Takes room for a call on its channel, before the channel can go to rest.
@@ -66,24 +69,26 @@ impl Handler<Route> for McpActor {
 
     fn handle(&mut self, Route { mut call, arrived }: Route, _: &mut Self::Context) -> Self::Result {
         let slot = self.reserve(&call);
-        let store = self.idempotency.clone();
+        let (store, journal) = (self.idempotency.clone(), self.journal.clone());
         Box::pin(async move {
             // Read once, before the claim is queued.
             let mut report = Report::of(&call, Ending::new(Cause::Cancelled, ""));
             if !call.leave.is_cancelled() {
                 match call.keyed.take() {
-                    Some(keyed) => keyed::run(call, keyed, slot, &store, arrived, &mut report).await,
-                    None => run(call, slot, &mut report).await,
+                    Some(keyed) => {
+                        keyed::run(call, keyed, slot, (&store, &journal), arrived, &mut report).await
+                    }
+                    None => run(call, slot, &journal, &mut report).await,
                 }
             }
             report.elapsed = arrived.elapsed();
-            journal::call_ended(&report);
+            journal.call_ended(&report);
             report
         })
     }
 }
 
-async fn run(call: Call, slot: Result<Slot, ReserveError>, report: &mut Report) {
+async fn run(call: Call, slot: Result<Slot, ReserveError>, journal: &Journal, report: &mut Report) {
     let Slot { channel, ticket } = match slot {
         Ok(slot) => slot,
         Err(full) => {
@@ -92,6 +97,14 @@ async fn run(call: Call, slot: Result<Slot, ReserveError>, report: &mut Report) 
             return;
         }
     };
+    if call.request.kind == Kind::Command {
+        if let Err(unavailable) = journal.intend(&call.principal, call.tool, &call.request, None).await {
+            report.ending = Ending::new(Cause::AuditUnavailable, unavailable.to_string());
+            report.retry_after = Some(RETRY_AFTER);
+            return;
+        }
+        report.intended = true;
+    }
     let leave = match call.request.kind {
         Kind::Query => call.leave,
         // From here on the command belongs to the connector, not to its agent.

@@ -118,6 +118,8 @@ pub struct Report {
     pub memory: Memory,
     /// What `command_status` has found.
     pub status: Option<Status>,
+    /// Whether the audit says that it was about to leave.
+    pub intended: bool,
     /// When a limit of ours refused: how long to wait.
     pub retry_after: Option<Duration>,
 }
@@ -137,6 +139,7 @@ impl Report {
             first_sent_at: None,
             memory: Memory::default(),
             status: None,
+            intended: false,
             retry_after: None,
         }
     }

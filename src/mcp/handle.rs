@@ -8,11 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::{AreYouThere, Channels, Route};
 use super::call::{Lookup, Status};
+use super::journal::Journal;
 use super::keyed::{self, RETRY_AFTER, Wait};
 use super::tool::key::KeyOfRefused;
 use super::tool::request::{Refusal, timeout_seconds_default};
-use super::{Call, Report, Shards, journal};
-use crate::domain::{Cause, Ending, Key, Principal, Sent, Tool};
+use super::{Call, Report, Shards};
+use crate::audit;
+use crate::domain::{Cause, Ending, Key, Kind, Principal, Sent, Tool};
 use crate::idempotency;
 
 /// How much longer than its own deadline a call may take on its way through the actors. Longer means that a thread hangs.
@@ -25,12 +27,14 @@ const STORE_PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Handle {
     shards: Arc<Shards>,
+    journal: Journal,
 }
 
 impl Handle {
     /// The door of these shards.
     pub fn new(shards: Arc<Shards>) -> Self {
-        Self { shards }
+        let journal = shards.journal();
+        Self { shards, journal }
     }
 
     /// Runs a call to its end. Dropping the future does not end the call: [`Call::leave`] says what leaving does.
@@ -52,14 +56,21 @@ impl Handle {
         } else {
             let shard = self.shards.of(call.request.kind, &call.request.channel);
             let store = if call.keyed.is_some() { STORE_PATIENCE } else { Duration::ZERO };
-            let longest =
-                call.request.timeout.duration() + self.shards.gateway_buffer() + ROUTING_PATIENCE + store;
+            let written = match call.request.kind {
+                Kind::Command => audit::PATIENCE,
+                Kind::Query => Duration::ZERO,
+            };
+            let longest = call.request.timeout.duration()
+                + self.shards.gateway_buffer()
+                + ROUTING_PATIENCE
+                + store
+                + written;
             if let Ok(report) = shard.send(Route { call, arrived }).timeout(longest).await {
                 return report;
             }
         }
         report.elapsed = arrived.elapsed();
-        journal::call_ended(&report);
+        self.journal.call_ended(&report);
         report
     }
 
@@ -86,7 +97,7 @@ impl Handle {
             }
         }
         report.elapsed = arrived.elapsed();
-        journal::call_ended(&report);
+        self.journal.call_ended(&report);
         report
     }
 
@@ -105,8 +116,13 @@ impl Handle {
             Err(closed) => report.ending = Ending::new(Cause::StoreUnavailable, closed.reason),
         }
         report.elapsed = arrived.elapsed();
-        journal::call_ended(&report);
+        self.journal.call_ended(&report);
         report
+    }
+
+    /// Where the ends of calls are noted.
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Whether every routing actor takes its mail within `patience`.

@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::{Slot, fill};
 use super::call::{Keyed, Lookup};
+use super::journal::Journal;
 use super::{Call, Report};
+use crate::audit::Unavailable;
 use crate::channel::ReserveError;
 use crate::domain::{Cause, Ending, Outcome, Principal};
 use crate::idempotency::{
@@ -30,14 +32,21 @@ pub(super) async fn run(
     call: Call,
     keyed: Keyed,
     slot: Result<Slot, ReserveError>,
-    store: &idempotency::Handle,
+    (store, journal): (&idempotency::Handle, &Journal),
     arrived: Instant,
     report: &mut Report,
 ) {
     let wait = Wait { until: arrived + call.request.timeout.duration(), leave: call.leave.clone() };
     match slot {
         Ok(slot) => match store.claim(proposal(&call, &keyed)).await {
-            Verdict::Run(claimed) => dispatch(call, slot, claimed, store, arrived, report).await,
+            Verdict::Run(claimed) => {
+                let intended =
+                    journal.intend(&call.principal, call.tool, &call.request, Some(&keyed.key)).await;
+                match intended {
+                    Ok(()) => dispatch(call, slot, claimed, store, arrived, report).await,
+                    Err(unavailable) => withdraw(claimed, &unavailable, store, arrived, report).await,
+                }
+            }
             verdict => {
                 // Whoever waits for another call must not keep its room.
                 drop(slot);
@@ -114,8 +123,14 @@ async fn dispatch(
     claimed.leave();
     report.remember(claimed.record());
     // From here on the command belongs to the connector, not to its agent.
+    report.intended = true;
     let asked = channel.ask(ticket, call.request, CancellationToken::new()).await;
     fill(report, asked);
+    settle(claimed, store, arrived, report).await;
+}
+
+/// Records how an attempt ended, before anybody hears it.
+async fn settle(claimed: Claimed, store: &idempotency::Handle, arrived: Instant, report: &mut Report) {
     let end = End { ending: &report.ending, reply: report.reply.as_ref(), elapsed: arrived.elapsed() };
     let (recorded, record) = store.settle(claimed, end).await;
     report.remember(&record);
@@ -124,6 +139,20 @@ async fn dispatch(
         report.forget_dispatch();
     }
     report.ending = settled_ending(&record, report.ending.clone());
+}
+
+/// Takes a claim back whose command must not leave, since nobody could account for it.
+async fn withdraw(
+    claimed: Claimed,
+    unavailable: &Unavailable,
+    store: &idempotency::Handle,
+    arrived: Instant,
+    report: &mut Report,
+) {
+    report.remember(claimed.record());
+    report.ending = Ending::new(Cause::AuditUnavailable, unavailable.to_string());
+    report.retry_after = Some(RETRY_AFTER);
+    settle(claimed, store, arrived, report).await;
 }
 
 async fn tell(verdict: Verdict, wait: Wait, report: &mut Report) {

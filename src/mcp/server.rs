@@ -17,10 +17,11 @@ use super::agent::{Agent, Caller, Leaving, Protocol};
 use super::authorize::authorize;
 use super::catalogue::Keys;
 use super::config::{ChannelRule, Config};
+use super::journal::Journal;
 use super::progress::{Progress, reported};
 use super::tool::request::{self, Parsed};
 use super::tool::status;
-use super::{Call, Direct, Handle, Report, answer, journal, limited};
+use super::{Call, Direct, Handle, Report, answer, limited};
 use crate::access::{Limits, Policy};
 use crate::domain::{Cause, Ending, Kind, Principal, Sent, Subject, Tool};
 
@@ -111,18 +112,19 @@ impl Server {
         arguments: Option<JsonObject>,
         caller: Caller,
     ) -> Result<CallToolResult, ErrorData> {
-        guarded(caller.subject.principal.clone(), tool, self.call(tool, arguments, caller)).await
+        let journal = self.inner.door.journal();
+        guarded(journal, caller.subject.principal.clone(), tool, self.call(tool, arguments, caller)).await
     }
 
     async fn call(&self, tool: Tool, arguments: Option<JsonObject>, caller: Caller) -> Report {
         let arrived = Instant::now();
         let allowance = match limited::admit(&self.inner.limits, &caller.subject, tool, arguments.as_ref()) {
             Ok(allowance) => allowance,
-            Err(report) => return ended(*report, arrived),
+            Err(report) => return self.ended(*report, arrived),
         };
         let bounds = match authorize(&self.inner.policy, &caller.subject, tool, arguments.as_ref()) {
             Ok(bounds) => bounds,
-            Err(report) => return ended(*report, arrived),
+            Err(report) => return self.ended(*report, arrived),
         };
         let principal = caller.subject.principal;
         if tool == Tool::CommandStatus {
@@ -153,20 +155,21 @@ impl Server {
     async fn status(&self, principal: Principal, arguments: Option<JsonObject>, arrived: Instant) -> Report {
         match status::parse(arguments) {
             Ok(key) => self.inner.door.status(principal, key, arrived).await,
-            Err(ending) => ended(Report::refused(principal, Tool::CommandStatus, None, ending), arrived),
+            Err(ending) => self.ended(Report::refused(principal, Tool::CommandStatus, None, ending), arrived),
         }
     }
-}
 
-/// Notes the end of a call that was refused here.
-fn ended(mut report: Report, arrived: Instant) -> Report {
-    report.elapsed = arrived.elapsed();
-    journal::call_ended(&report);
-    report
+    /// Notes the end of a call that was refused here.
+    fn ended(&self, mut report: Report, arrived: Instant) -> Report {
+        report.elapsed = arrived.elapsed();
+        self.inner.door.journal().call_ended(&report);
+        report
+    }
 }
 
 /// Makes an answer of a report, and of a panic as well: rmcp would leave the client waiting for ever.
 async fn guarded(
+    journal: &Journal,
     principal: Principal,
     tool: Tool,
     work: impl Future<Output = Report>,
@@ -175,7 +178,7 @@ async fn guarded(
         Ok(report) => Ok(answer::answer(report)),
         Err(_) => {
             let ending = Ending::new(Cause::Internal(Sent::Maybe), "a panic");
-            journal::call_ended(&Report::refused(principal, tool, None, ending));
+            journal.call_ended(&Report::refused(principal, tool, None, ending));
             Err(ErrorData::internal_error("a bug of the connector ended this call; see its log", None))
         }
     }
@@ -211,8 +214,9 @@ mod tests {
         let subscriber = tracing_subscriber::fmt().with_writer(move || kept.clone()).finish();
         let _here = tracing::subscriber::set_default(subscriber);
         let work = async { panic!("on purpose") };
-        let error =
-            guarded(Principal::named("alice"), Tool::CommandSend, work).await.expect_err("it panicked");
+        let error = guarded(&Journal::default(), Principal::named("alice"), Tool::CommandSend, work)
+            .await
+            .expect_err("it panicked");
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
         assert_eq!(error.code.0, -32603);
         let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

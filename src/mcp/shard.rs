@@ -11,7 +11,9 @@ use std::time::Duration;
 use actix::{Actor, Addr, Arbiter, ArbiterHandle, System};
 
 use super::actor::McpActor;
+use super::journal::Journal;
 use super::metrics::Metrics;
+use crate::audit::Audit;
 use crate::broker::SharedBroker;
 use crate::channel::{self, Registry, Seats};
 use crate::domain::{Channel, Kind};
@@ -30,6 +32,8 @@ pub struct Parts {
     pub gateway_buffer: Duration,
     /// Who remembers commands.
     pub idempotency: idempotency::Handle,
+    /// Where commands and their ends are written down.
+    pub audit: Audit,
     /// Mail that waits for one routing actor.
     pub mailbox_messages_max: usize,
 }
@@ -113,6 +117,11 @@ impl Shards {
         &self.parts.idempotency
     }
 
+    /// Where the ends of calls are noted.
+    pub(super) fn journal(&self) -> Journal {
+        Journal::new(self.parts.audit.clone())
+    }
+
     /// Takes no more calls.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
@@ -155,6 +164,6 @@ fn build(arbiter: &ArbiterHandle, parts: &Parts) -> Addr<McpActor> {
     let parts = parts.clone();
     McpActor::start_in_arbiter(arbiter, move |_| {
         let registry = Registry::new(parts.seats, parts.channel, parts.broker, parts.gateway_buffer);
-        McpActor::new(registry, parts.idempotency, parts.mailbox_messages_max)
+        McpActor::new(registry, parts.idempotency, Journal::new(parts.audit), parts.mailbox_messages_max)
     })
 }

@@ -5,15 +5,16 @@ use std::path::Path;
 use std::str::Chars;
 
 /// A layer and the layers of ours that it may name.
-const MAY_NAME: [(&str, &[&str]); 11] = [
+const MAY_NAME: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("clock", &[]),
     ("access", &["domain", "clock"]),
+    ("audit", &["domain", "clock"]),
     ("broker", &["domain", "clock"]),
     ("idempotency", &["domain", "clock"]),
     ("channel", &["domain", "clock", "broker"]),
-    ("mcp", &["domain", "clock", "access", "channel", "idempotency", "broker"]),
-    ("http", &["mcp", "access", "domain", "clock", "idempotency"]),
+    ("mcp", &["domain", "clock", "access", "audit", "channel", "idempotency", "broker"]),
+    ("http", &["mcp", "access", "audit", "domain", "clock", "idempotency"]),
     ("embedded", &[]),
     ("telemetry", &[]),
     (
@@ -21,6 +22,7 @@ const MAY_NAME: [(&str, &[&str]); 11] = [
         &[
             "access",
             "app",
+            "audit",
             "broker",
             "channel",
             "domain",

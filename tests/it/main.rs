@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one module for each thing that is tested.
 
 mod admin;
+mod audit;
 mod broker;
 mod call;
 mod cause;

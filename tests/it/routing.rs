@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kubemq_mcp::access::Allowance;
+use kubemq_mcp::audit::Audit;
 use kubemq_mcp::broker::{Broker, BrokerInfo, Fault};
 use kubemq_mcp::channel::{Config, Seats};
 use kubemq_mcp::domain::{
@@ -41,6 +42,7 @@ fn door(broker: Arc<Fake>) -> (Handle, Arc<Shards>) {
     kubemq_mcp::telemetry::install_recorder();
     let channel = Config::default();
     let parts = Parts {
+        audit: Audit::default(),
         seats: Seats::new(&channel),
         channel,
         broker,

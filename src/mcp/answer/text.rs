@@ -65,7 +65,12 @@ pub(super) fn first_text(report: &Report) -> String {
         Cause::KeyConflict => {
             format!("{word} on channel '{channel}' was not sent: this key belongs to another command")
         }
-        Cause::StoreUnavailable | Cause::StoreFull | Cause::AuditUnavailable => {
+        Cause::AuditUnavailable => {
+            format!(
+                "{word} on channel '{channel}' was not sent: {detail}, and nothing is sent that nobody can account for"
+            )
+        }
+        Cause::StoreUnavailable | Cause::StoreFull => {
             format!("{word} on channel '{channel}' was not sent: it could not be recorded: {detail}")
         }
         Cause::Cancelled if kind == Kind::Query => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kubemq_mcp::access::Allowance;
+use kubemq_mcp::audit::Audit;
 use kubemq_mcp::broker::{Broker, BrokerInfo, Fault};
 use kubemq_mcp::channel;
 use kubemq_mcp::domain::{
@@ -114,6 +115,7 @@ impl World {
         let broker = Arc::new(Fake::default());
         let keys = store.open(config);
         let parts = Parts {
+            audit: Audit::default(),
             seats: channel::Seats::new(&channel),
             channel,
             broker: broker.clone(),
