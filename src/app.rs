@@ -183,17 +183,21 @@ impl App {
     }
 
     async fn listen(&mut self, config: &Whole, operators: http::Operators) -> anyhow::Result<()> {
+        let tls = config.server.tls()?;
+        self.upkeep.extend(tls.clone().map(|tls| tokio::spawn(tls.keep_up())));
         let beside = match config.admin.listen {
             Some(address) => {
                 let router = http::admin_router(operators);
-                self.admin = Some(Listener::start(address, "admin.listen", router, &config.http).await?);
+                // A scraper on this machine needs no certificate; what leaves it is encrypted like everything else.
+                let tls = tls.clone().filter(|_| !address.ip().is_loopback());
+                self.admin = Some(Listener::start(address, "admin.listen", router, tls, &config.http).await?);
                 None
             }
             None => Some(operators),
         };
         let router = http::router(self.front.clone(), beside);
         self.listener =
-            Some(Listener::start(config.server.listen, "server.listen", router, &config.http).await?);
+            Some(Listener::start(config.server.listen, "server.listen", router, tls, &config.http).await?);
         Ok(())
     }
 
@@ -209,7 +213,8 @@ impl App {
 
     /// The URL to put into an MCP client; `None` without a listener.
     pub fn url(&self) -> Option<String> {
-        self.address().map(|address| format!("http://{address}/mcp"))
+        let listener = self.listener.as_ref()?;
+        Some(format!("{}://{}/mcp", listener.scheme(), listener.address()))
     }
 
     /// The address of what operators ask; `None` without a listener.

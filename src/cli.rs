@@ -13,6 +13,7 @@ mod signal;
 pub mod stdio;
 mod store;
 mod token;
+pub mod trust;
 mod web;
 
 use std::io::Write;

@@ -20,6 +20,7 @@ mod ops;
 mod page;
 mod room;
 mod router;
+mod tls;
 
 pub use admin::Admin;
 pub use config::{AdminConfig, Config};
@@ -29,3 +30,4 @@ pub use listener::{BindError, Listener};
 pub use metrics::register_metrics;
 pub use ops::{Ops, Readiness};
 pub use router::{Operators, admin_router, router};
+pub use tls::{Tls, TlsError};

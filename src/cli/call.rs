@@ -19,7 +19,8 @@ pub use answer::Ending;
 pub use body::Body;
 pub use error::CallError;
 
-use super::credential;
+use self::client::Server;
+use super::{credential, trust};
 
 /// The exit status when the server could not be reached, or when the call broke the protocol.
 const STATUS_NOT_ANSWERED: u8 = 2;
@@ -53,6 +54,9 @@ pub struct Args {
     /// Where the bearer token is.
     #[command(flatten)]
     pub credential: credential::Source,
+    /// Whom to trust.
+    #[command(flatten)]
+    pub trust: trust::Source,
     /// Print the whole result as JSON instead of its text
     #[arg(long)]
     pub json: bool,
@@ -106,8 +110,10 @@ pub async fn run(
     ending: Ending,
 ) -> Result<Verdict, CallError> {
     let token = args.credential.token(variable)?;
+    let authorities = args.trust.certificates()?;
     let arguments = arguments(&args, input)?;
-    let result = client::call(&args.url, token.as_ref(), args.tool, arguments).await?;
+    let server = Server { url: &args.url, token: token.as_ref(), authorities: &authorities };
+    let result = client::call(server, args.tool, arguments).await?;
     let printed =
         if args.json { answer::print_json(&result, output) } else { answer::print(&result, output, ending) };
     printed.map_err(CallError::Output)?;

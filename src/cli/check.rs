@@ -35,7 +35,8 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         & callers(&config).await?
         & admin_token(&config)?
         & store(&config).await?
-        & audit(&config)?;
+        & audit(&config)?
+        & certificate(&config)?;
     for (name, address) in addresses(&config) {
         well &= free(name, address).await?;
     }
@@ -82,6 +83,17 @@ fn admin_token(config: &Config) -> std::io::Result<bool> {
     match AdminToken::load(config.admin.token_file.as_ref()) {
         Ok(_) => say("token of operators: well").map(|()| true),
         Err(error) => say(&format!("token of operators: {error}")).map(|()| false),
+    }
+}
+
+fn certificate(config: &Config) -> std::io::Result<bool> {
+    match config.server.tls() {
+        Ok(None) => Ok(true),
+        Ok(Some(_)) => say("certificate of the listener: well").map(|()| true),
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
+            say(&format!("certificate of the listener: {error}{cause}")).map(|()| false)
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::credential::Token;
 use super::say;
+use super::trust;
 use crate::domain::{Key, KeyError, Principal, PrincipalError};
 use crate::idempotency::StateName;
 use client::Client;
@@ -38,6 +39,8 @@ pub struct Args {
     /// A file with the token of `admin.token_file`, when the connector has one.
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    trust: trust::Source,
     /// Print JSON, with everything as it is.
     #[arg(long, global = true)]
     json: bool,
@@ -120,7 +123,7 @@ fn principal(text: &str) -> Result<Principal, PrincipalError> {
 /// Says why it was not done, or that this is not known, and what would help.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let token = args.token_file.as_deref().map(Token::of_file).transpose()?;
-    let client = Client::new(&args.url, token)?;
+    let client = Client::new(&args.url, token, &args.trust.certificates()?)?;
     let text = match args.verb {
         Verb::Show { whose } => {
             let shown = client.get("/admin/key", &whose.pairs()).await.map_err(|error| whose.told(error))?;

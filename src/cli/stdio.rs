@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use self::exchange::Exchange;
 use self::pump::Stop;
 use super::signal::Signals;
-use super::{Common, credential};
+use super::{Common, credential, trust};
 use crate::app::{App, Face, Options};
 use crate::config::Config;
 
@@ -29,12 +29,15 @@ const DRAIN_AFTER_END_OF_INPUT: Duration = Duration::from_millis(1_500);
 /// Options of `stdio`.
 #[derive(Debug, Parser)]
 #[command(mut_arg("token_file", |option| option.requires("connect")))]
+#[command(mut_arg("ca_file", |option| option.requires("connect")))]
 pub struct Args {
     /// Stand in front of a connector that runs already, such as http://127.0.0.1:9090/mcp, instead of being one.
     #[arg(long, value_name = "URL", conflicts_with_all = ["broker", "demo"])]
     connect: Option<String>,
     #[command(flatten)]
     credential: credential::Source,
+    #[command(flatten)]
+    trust: trust::Source,
     #[command(flatten)]
     common: Common,
     /// The broker: `embedded`, or HOST:PORT, or several of them, comma-separated.
@@ -54,7 +57,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         let config = super::load(&args.common, Vec::new())?;
         let signals = Signals::listen()?;
         let token = args.credential.token(std::env::var_os(credential::TOKEN_VARIABLE))?;
-        let exchange = Exchange::remote(&url, token.as_ref())?;
+        let exchange = Exchange::remote(&url, token.as_ref(), &args.trust.certificates()?)?;
         let (ended, _) = until_told(exchange, signals, drain(&config)).await;
         return ended;
     }

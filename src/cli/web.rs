@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use reqwest::{Client, Url};
+use reqwest::{Certificate, Client, Url};
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,11 +18,11 @@ pub enum Unfit {
     Client(reqwest::Error),
 }
 
-/// Makes a client for what is at `url`.
+/// Makes a client for what is at `url`, which trusts `authorities` beside those of the system.
 ///
 /// # Errors
 /// When that is no address for HTTP.
-pub fn client(url: &str) -> Result<(Client, Url), Unfit> {
+pub fn client(url: &str, authorities: &[Certificate]) -> Result<(Client, Url), Unfit> {
     let parsed = Url::parse(url).map_err(|_| Unfit::Address)?;
     if !["http", "https"].contains(&parsed.scheme()) {
         return Err(Unfit::Address);
@@ -35,7 +35,8 @@ pub fn client(url: &str) -> Result<(Client, Url), Unfit> {
     let client = Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never());
+        .retry(reqwest::retry::never())
+        .tls_certs_merge(authorities.iter().cloned());
     let client = if is_here { client.no_proxy() } else { client };
     Ok((client.build().map_err(Unfit::Client)?, parsed))
 }

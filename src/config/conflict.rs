@@ -18,6 +18,12 @@ const AT_MOST: [(&str, &str); 5] = [
     ("store.record_keep_seconds", "store.in_doubt_keep_seconds"),
 ];
 
+/// Certificates, each with its key.
+const KEY_PAIRS: [[&str; 2]; 2] = [
+    ["server.tls_certificate_file", "server.tls_key_file"],
+    ["broker.tls_certificate_file", "broker.tls_key_file"],
+];
+
 /// What a request has beside the body of its call, in bytes.
 const WRAPPING_BYTES: i64 = 4096;
 
@@ -31,7 +37,7 @@ pub fn find(draft: &Draft) -> Vec<Problem> {
         AT_MOST.iter().filter_map(|(smaller, larger)| at_most(draft, smaller, larger)).collect();
     problems.extend(no_room_for_a_call(draft));
     problems.extend(embedded_holds_fewer(draft));
-    problems.extend(certificate_without_key(draft));
+    problems.extend(KEY_PAIRS.iter().filter_map(|names| certificate_without_key(draft, names)));
     problems.extend(two_tokens(draft));
     problems.extend(auth::find(draft));
     problems.extend(TLS_ONLY.iter().filter_map(|name| tls_is_off(draft, name)));
@@ -78,13 +84,12 @@ fn embedded_holds_fewer(draft: &Draft) -> Option<Problem> {
     at_most(draft, "channel.requests_pending_max", "embedded.requests_pending_max")
 }
 
-fn certificate_without_key(draft: &Draft) -> Option<Problem> {
-    let names = ["broker.tls_certificate_file", "broker.tls_key_file"];
+fn certificate_without_key(draft: &Draft, names: &[&'static str; 2]) -> Option<Problem> {
     let [certificate, key] = names.map(|name| is_set(draft, name));
     if certificate? == key? {
         return None;
     }
-    conflict(draft, &names, format!("`{}` and `{}` go together; set both or none", names[0], names[1]))
+    conflict(draft, names, format!("`{}` and `{}` go together; set both or none", names[0], names[1]))
 }
 
 fn two_tokens(draft: &Draft) -> Option<Problem> {

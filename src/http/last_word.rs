@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::task::noop_waker_ref;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// How HTTP/2 begins; what follows is framed, and no plain text may be said into it.
@@ -25,9 +25,9 @@ const INCOMPLETE: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: applicatio
 content-length: 100\r\n\r\n\
 {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"the request broke off or did not come in time\"}}\n";
 
-/// A TCP stream that owes an answer to what it has read.
-pub struct LastWord {
-    stream: TcpStream,
+/// A stream that owes an answer to what it has read.
+pub struct LastWord<S: AsyncRead + AsyncWrite + Unpin> {
+    stream: S,
     owed: Owed,
     heard: Heard,
     patience: Duration,
@@ -64,14 +64,14 @@ enum Owed {
     Framed,
 }
 
-impl LastWord {
+impl<S: AsyncRead + AsyncWrite + Unpin> LastWord<S> {
     /// Watches over a fresh stream, whose client has `patience` to read on.
-    pub fn new(stream: TcpStream, heard: Heard, patience: Duration) -> Self {
+    pub fn new(stream: S, heard: Heard, patience: Duration) -> Self {
         Self { stream, owed: Owed::Nothing, heard, patience, stalled: None }
     }
 }
 
-impl AsyncRead for LastWord {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for LastWord<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -87,7 +87,7 @@ impl AsyncRead for LastWord {
     }
 }
 
-impl AsyncWrite for LastWord {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for LastWord<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -120,7 +120,7 @@ impl AsyncWrite for LastWord {
     }
 }
 
-impl LastWord {
+impl<S: AsyncRead + AsyncWrite + Unpin> LastWord<S> {
     fn note(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -143,12 +143,15 @@ impl LastWord {
         if self.owed == Owed::Answer && !self.heard.is_whole() {
             self.owed = Owed::Nothing;
             // Nothing was written before, so there is room for it; a client that has gone does not hear it.
-            let _ = self.stream.try_write(INCOMPLETE);
+            let mut now = Context::from_waker(noop_waker_ref());
+            let mut stream = Pin::new(&mut self.stream);
+            let _ = stream.as_mut().poll_write(&mut now, INCOMPLETE);
+            let _ = stream.poll_flush(&mut now);
         }
     }
 }
 
-impl Drop for LastWord {
+impl<S: AsyncRead + AsyncWrite + Unpin> Drop for LastWord<S> {
     fn drop(&mut self) {
         self.say_last_word();
     }

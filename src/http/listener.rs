@@ -14,10 +14,12 @@ use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
@@ -25,6 +27,7 @@ use super::answered::Answered;
 use super::connections::{Connections, Place};
 use super::last_word::{Heard, LastWord};
 use super::metrics::Metrics;
+use super::tls::Tls;
 
 /// Bytes of an HTTP/2 connection's window. h2 kills a connection when small frames beyond a budget of half its window
 /// wait unread; with hyper's 1 MiB a burst of about 3,000 small calls is enough.
@@ -36,6 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A listener that serves until it is stopped.
 pub struct Listener {
     address: SocketAddr,
+    scheme: &'static str,
     stop: CancellationToken,
     task: JoinHandle<GracefulShutdown>,
 }
@@ -76,6 +80,7 @@ impl Listener {
         address: SocketAddr,
         key: &'static str,
         router: Router,
+        tls: Option<Tls>,
         config: &Config,
     ) -> Result<Self, BindError> {
         let socket = TcpListener::bind(address).await.map_err(|source| match source.kind() {
@@ -84,8 +89,10 @@ impl Listener {
         })?;
         let address = socket.local_addr().map_err(|source| BindError::Failed { address, key, source })?;
         let stop = CancellationToken::new();
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let acceptor = Acceptor {
             router,
+            tls,
             connections: Connections::new(config.connections_max),
             builder: Arc::new(builder(config)),
             header_patience: Duration::from_secs(config.header_seconds),
@@ -93,12 +100,17 @@ impl Listener {
             open: GracefulShutdown::new(),
         };
         let task = tokio::spawn(acceptor.run(socket, stop.clone()));
-        Ok(Self { address, stop, task })
+        Ok(Self { address, scheme, stop, task })
     }
 
     /// The address that is served; the port is the real one.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How its URLs begin.
+    pub fn scheme(&self) -> &'static str {
+        self.scheme
     }
 
     /// Stops accepting, then waits at most `patience` for open requests to end.
@@ -132,6 +144,7 @@ fn builder(config: &Config) -> auto::Builder<TokioExecutor> {
 
 struct Acceptor {
     router: Router,
+    tls: Option<Tls>,
     connections: Connections,
     builder: Arc<auto::Builder<TokioExecutor>>,
     header_patience: Duration,
@@ -163,12 +176,58 @@ impl Acceptor {
     fn serve(&self, stream: TcpStream, peer: SocketAddr, place: Place) {
         // Small answers must not wait for more.
         let _ = stream.set_nodelay(true);
+        let ready = self.connection(peer, Arc::new(place));
+        match self.tls.as_ref().map(Tls::acceptor) {
+            None => _ = tokio::spawn(ready.serve(stream)),
+            Some(acceptor) => _ = tokio::spawn(ready.encrypt(acceptor, stream)),
+        }
+    }
+
+    fn connection(&self, peer: SocketAddr, place: Arc<Place>) -> Connection {
+        Connection {
+            router: self.router.clone(),
+            builder: Arc::clone(&self.builder),
+            header_patience: self.header_patience,
+            answer_patience: self.answer_patience,
+            watcher: self.open.watcher(),
+            peer,
+            place,
+        }
+    }
+}
+
+/// One connection, and what it needs to be served.
+struct Connection {
+    router: Router,
+    builder: Arc<auto::Builder<TokioExecutor>>,
+    header_patience: Duration,
+    answer_patience: Duration,
+    watcher: Watcher,
+    peer: SocketAddr,
+    place: Arc<Place>,
+}
+
+impl Connection {
+    /// Agrees on an encryption first. A client that is slow at it is held to the time for a head.
+    async fn encrypt(self, acceptor: TlsAcceptor, stream: TcpStream) {
+        let place = Arc::clone(&self.place);
+        let agreed = tokio::select! {
+            agreed = tokio::time::timeout(self.header_patience, acceptor.accept(stream)) => agreed,
+            () = place.leave.cancelled() => return,
+        };
+        match agreed {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err(error)) => failed(&error.to_string()),
+            Err(_) => failed("it did not end in time"),
+        }
+    }
+
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
+        let Self { router, builder, header_patience, answer_patience, watcher, peer, place } = self;
         let begun = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&begun);
         let heard = Heard::default();
         let hears = heard.clone();
-        let router = self.router.clone();
-        let place = Arc::new(place);
         let at = Arc::clone(&place);
         let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
             noted.store(true, Ordering::Relaxed);
@@ -183,34 +242,34 @@ impl Acceptor {
                 Ok::<_, Infallible>(answer.await?.map(|body| Body::new(Answered::new(body, work))))
             }
         });
-        let builder = Arc::clone(&self.builder);
-        let (header_patience, answer_patience) = (self.header_patience, self.answer_patience);
-        let watcher = self.open.watcher();
-        tokio::spawn(async move {
-            let connection = builder
-                .serve_connection(
-                    TokioIo::new(LastWord::new(stream, heard, answer_patience)),
-                    TowerToHyperService::new(service),
-                )
-                .into_owned();
-            let connection = watcher.watch(connection);
-            tokio::pin!(connection);
-            Metrics::get().connections.increment(1);
-            let whole = async {
-                // hyper's own time for headers begins with the first byte; this one begins with the connection.
-                let first = tokio::time::timeout(header_patience, &mut connection).await;
-                if first.is_err() && begun.load(Ordering::Relaxed) {
-                    // A client's broken connection is its own affair.
-                    let _ = connection.await;
-                }
-            };
-            tokio::select! {
-                () = whole => {}
-                // It is idle: nothing on it is lost.
-                () = place.leave.cancelled() => {}
+        let connection = builder
+            .serve_connection(
+                TokioIo::new(LastWord::new(stream, heard, answer_patience)),
+                TowerToHyperService::new(service),
+            )
+            .into_owned();
+        let connection = watcher.watch(connection);
+        tokio::pin!(connection);
+        Metrics::get().connections.increment(1);
+        let whole = async {
+            // hyper's own time for headers begins with the first byte; this one begins with the connection.
+            let first = tokio::time::timeout(header_patience, &mut connection).await;
+            if first.is_err() && begun.load(Ordering::Relaxed) {
+                // A client's broken connection is its own affair.
+                let _ = connection.await;
             }
-            Metrics::get().connections.decrement(1);
-            drop(place);
-        });
+        };
+        tokio::select! {
+            () = whole => {}
+            // It is idle: nothing on it is lost.
+            () = place.leave.cancelled() => {}
+        }
+        Metrics::get().connections.decrement(1);
+        drop(place);
     }
+}
+
+fn failed(reason: &str) {
+    Metrics::get().handshakes_failed.increment(1);
+    tracing::debug!(reason, "a TLS handshake failed");
 }

@@ -12,6 +12,10 @@ pub struct Metrics {
     pub connections_displaced: Counter,
     /// Connections closed at once because the limit was reached.
     pub connections_refused: Counter,
+    /// Connections whose encryption was never agreed on.
+    pub handshakes_failed: Counter,
+    /// Changed certificates that were not taken.
+    pub certificates_refused: Counter,
     /// Requests that got no further than HTTP.
     pub requests_refused: Counter,
 }
@@ -30,10 +34,20 @@ static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
         "kubemq_mcp_http_requests_refused_total",
         "Requests refused before they were read as MCP."
     );
+    describe_counter!(
+        "kubemq_mcp_tls_handshakes_failed_total",
+        "Connections closed since their TLS handshake failed or did not end in time."
+    );
+    describe_counter!(
+        "kubemq_mcp_tls_certificates_refused_total",
+        "Changed certificates that were wrong, so that the old one stayed."
+    );
     Metrics {
         connections: gauge!("kubemq_mcp_http_connections"),
         connections_displaced: counter!("kubemq_mcp_http_connections_displaced_total"),
         connections_refused: counter!("kubemq_mcp_http_connections_refused_total"),
+        handshakes_failed: counter!("kubemq_mcp_tls_handshakes_failed_total"),
+        certificates_refused: counter!("kubemq_mcp_tls_certificates_refused_total"),
         requests_refused: counter!("kubemq_mcp_http_requests_refused_total"),
     }
 });

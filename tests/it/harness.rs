@@ -1,6 +1,7 @@
 //! The builders that tests share.
 
 pub mod agent;
+pub mod authority;
 pub mod binary;
 pub mod caller;
 pub mod child;

@@ -39,6 +39,7 @@ mod simulation;
 mod space;
 mod store;
 mod timeout;
+mod tls;
 mod token;
 mod unread;
 mod wire;

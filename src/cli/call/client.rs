@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Certificate;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -25,18 +26,30 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(330);
 /// Largest answer that is read: twice the largest reply of KubeMQ, `broker.reply_bytes_max`, for what JSON adds.
 const ANSWER_BYTES_MAX: usize = 134_217_728;
 
+/// Where a call goes.
+#[derive(Clone, Copy)]
+pub struct Server<'a> {
+    /// Where it takes MCP.
+    pub url: &'a str,
+    /// What is shown to it.
+    pub token: Option<&'a Token>,
+    /// Whom to trust beside those of the system.
+    pub authorities: &'a [Certificate],
+}
+
 /// Calls a tool once.
 ///
 /// # Errors
 /// When there is no answer, with what is known of the call.
 pub async fn call(
-    url: &str,
-    token: Option<&Token>,
+    Server { url, token, authorities }: Server<'_>,
     tool: String,
     arguments: Map<String, Value>,
 ) -> Result<CallToolResult, CallError> {
-    let transport =
-        StreamableHttpClientTransport::with_client(http_client(url)?, transport_config(url, token));
+    let transport = StreamableHttpClientTransport::with_client(
+        http_client(url, authorities)?,
+        transport_config(url, token),
+    );
     let lifecycle = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
@@ -59,12 +72,12 @@ pub async fn call(
     }
 }
 
-fn http_client(url: &str) -> Result<reqwest::Client, CallError> {
+fn http_client(url: &str, authorities: &[Certificate]) -> Result<reqwest::Client, CallError> {
     let unfit = |unfit| match unfit {
         Unfit::Address => CallError::Url { url: url.into() },
         Unfit::Client(error) => CallError::Unreachable { url: url.into(), cause: error.to_string() },
     };
-    web::client(url).map(|(client, _)| client).map_err(unfit)
+    web::client(url, authorities).map(|(client, _)| client).map_err(unfit)
 }
 
 fn transport_config(url: &str, token: Option<&Token>) -> StreamableHttpClientTransportConfig {

@@ -11,6 +11,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::cli::credential::CredentialError;
+use crate::cli::trust::TrustError;
 use crate::cli::web;
 
 /// Codes with which a server refuses a call before any tool runs.
@@ -56,6 +57,9 @@ pub enum CallError {
     /// There is no token to send where one should be.
     #[error(transparent)]
     Token(#[from] CredentialError),
+    /// There is nobody to trust.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The address is not one for HTTP.
     #[error("`{url}` is not an address for HTTP: write one such as http://127.0.0.1:9090/mcp")]
     Url {

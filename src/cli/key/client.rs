@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::header::AUTHORIZATION;
-use reqwest::{RequestBuilder, Response, Url};
+use reqwest::{Certificate, RequestBuilder, Response, Url};
 use serde_json::Value;
 
 use super::error::AdminError;
@@ -36,12 +36,12 @@ impl Client {
     ///
     /// # Errors
     /// When that is no address for HTTP.
-    pub fn new(url: &str, token: Option<Token>) -> Result<Self, AdminError> {
+    pub fn new(url: &str, token: Option<Token>, authorities: &[Certificate]) -> Result<Self, AdminError> {
         let unfit = |unfit| match unfit {
             Unfit::Address => AdminError::Url { url: url.into() },
             Unfit::Client(error) => AdminError::Unreachable { url: url.into(), cause: error.to_string() },
         };
-        let (http, base) = web::client(url).map_err(unfit)?;
+        let (http, base) = web::client(url, authorities).map_err(unfit)?;
         Ok(Self { http, base, token })
     }
 

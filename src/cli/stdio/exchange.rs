@@ -11,6 +11,7 @@ use crate::cli::web::{self, Unfit};
 use crate::domain::Subject;
 use crate::http::Front;
 use crate::mcp::{Agent, Leaving, Reads};
+use reqwest::Certificate;
 
 /// Whom the messages are exchanged with.
 #[derive(Clone)]
@@ -87,11 +88,15 @@ impl Exchange {
         Self::Local(Box::new(front))
     }
 
-    /// With the connector at `url`, which is shown `token`.
+    /// With the connector at `url`, which is shown `token` and may be signed by one of `authorities`.
     ///
     /// # Errors
     /// When that is no HTTP address.
-    pub fn remote(url: &str, token: Option<&Token>) -> Result<Self, ExchangeError> {
+    pub fn remote(
+        url: &str,
+        token: Option<&Token>,
+        authorities: &[Certificate],
+    ) -> Result<Self, ExchangeError> {
         let wrong = |unfit| {
             let reason = match unfit {
                 Unfit::Address => "it is no address for HTTP".to_owned(),
@@ -99,7 +104,7 @@ impl Exchange {
             };
             ExchangeError::Url { url: url.to_owned(), reason }
         };
-        let (client, url) = web::client(url).map_err(wrong)?;
+        let (client, url) = web::client(url, authorities).map_err(wrong)?;
         // The wait for an answer has no limit here: the connector has.
         Ok(Self::Remote { client, url, authorization: token.map(Token::header) })
     }
@@ -199,9 +204,9 @@ mod tests {
     /// In a process of its own, as nextest runs it, nobody else has chosen a crypto provider before.
     #[test]
     fn a_running_connector_is_named_by_an_http_url() {
-        assert!(Exchange::remote("http://127.0.0.1:9090/mcp", None).is_ok());
+        assert!(Exchange::remote("http://127.0.0.1:9090/mcp", None, &[]).is_ok());
         for url in ["127.0.0.1:9090", "ftp://127.0.0.1/mcp", ""] {
-            assert!(Exchange::remote(url, None).is_err(), "{url}");
+            assert!(Exchange::remote(url, None, &[]).is_err(), "{url}");
         }
     }
 }

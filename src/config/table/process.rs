@@ -24,6 +24,11 @@ pub static SERVER: Section = Section {
             false,
             "Whether only queries are served, whoever asks: the way to give away a connector that cannot change anything.",
         ),
+        Setting::file(
+            "server.tls_certificate_file",
+            "The certificate of the listener and those above it, as PEM: then agents connect with `https`. It is read again when it changes. It goes with `server.tls_key_file`.",
+        ),
+        Setting::file("server.tls_key_file", "The key of `server.tls_certificate_file`, as PEM."),
         Setting::integer(
             "server.drain_seconds",
             25,

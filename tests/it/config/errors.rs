@@ -14,7 +14,7 @@ fn an_unknown_option_names_its_line_and_the_nearest_one() {
             "config.toml:4: unknown option `server.drain_second`, the nearest is `server.drain_seconds`",
             "config.toml:5: unknown option `server.client_id`, the nearest is `broker.client_id`",
             "config.toml:6: unknown option `server.colour`, known are `server.listen`, `server.insecure`, \
-             `server.read_only`, `server.drain_seconds`, `server.shards`, `server.mailbox_messages_max`",
+             `server.read_only`, `server.tls_certificate_file`, `server.tls_key_file`, `server.drain_seconds`, `server.shards`, `server.mailbox_messages_max`",
         ]
     );
 }
