@@ -28,7 +28,7 @@ pub use challenge::{Challenge, METADATA_PATH};
 pub use config::{Config, Mode};
 pub use error::{AdminTokenError, JwksError, LoadError, Mistake, TokensError};
 pub use fetch::is_loopback;
-pub use file::append;
+pub use file::{Stamp, append, stamp};
 pub use jwt::JwksMistake;
 pub use limit::{Allowance, Excess, LimitConfig, Limits, Rate};
 pub use metrics::register_metrics;

@@ -2,24 +2,31 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::SystemTime;
 
 use super::error::TokensError;
 use super::token::{TOKENS_FILE_BYTES_MAX, Tokens};
 
-/// What tells a changed file cheaply.
+/// What tells a changed file cheaply: which file it is, how long, and when anything of it was changed, its mode and owner
+/// as well, so that one that could not be read is read again once it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    modified: Option<SystemTime>,
+pub struct Stamp {
+    inode: u64,
     bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
 }
 
 /// Looks at a file without reading it; nothing when it is not there.
-pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+pub fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(path).ok()?;
-    Some(Stamp { modified: metadata.modified().ok(), bytes: metadata.len() })
+    Some(Stamp {
+        inode: metadata.ino(),
+        bytes: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
 }
 
 /// Reads a file.
@@ -134,5 +141,20 @@ mod tests {
         assert!(error().contains("tokens:2: the second word is not a hash; write `sha256:`"), "{}", error());
         std::fs::write(&path, vec![b'\n'; TOKENS_FILE_BYTES_MAX + 1]).unwrap();
         assert!(error().contains("is larger than 1048576 bytes"), "{}", error());
+    }
+
+    #[test]
+    fn a_file_whose_mode_alone_has_changed_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "same").unwrap();
+        let before = stamp(&path).unwrap();
+        assert_eq!(stamp(&path), Some(before));
+        let changed = || {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+            stamp(&path) != Some(before)
+        };
+        // The clock of a file system may be coarser than two steps of a test.
+        assert!((0..10_000).any(|_| changed()));
     }
 }

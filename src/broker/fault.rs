@@ -10,6 +10,7 @@ use tonic::Code;
 
 use super::Fault;
 use super::symptom::{Shape, Stage, Symptom};
+use crate::domain::plain;
 
 /// Longest detail shown to an agent, in characters: enough for a broker's sentence, too short for a page of proxy HTML.
 const DETAIL_CHARACTERS_MAX: usize = 300;
@@ -177,12 +178,7 @@ fn with_deepest(symptom: &Symptom) -> String {
 
 /// Makes a text fit to be shown: one line, no control characters, bounded, no full stop.
 pub(super) fn detail(text: &str) -> String {
-    let mut shown: String = text
-        .chars()
-        .map(|character| if character.is_whitespace() { ' ' } else { character })
-        .filter(|character| !character.is_control())
-        .take(DETAIL_CHARACTERS_MAX)
-        .collect();
+    let mut shown: String = plain(text).chars().take(DETAIL_CHARACTERS_MAX).collect();
     let kept = shown.trim_end_matches([' ', '.']).len();
     shown.truncate(kept);
     shown

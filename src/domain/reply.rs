@@ -2,10 +2,6 @@
 
 use super::{RequestId, Tags};
 
-/// Longest piece of a responder's or the broker's text that an answer repeats, in characters. A record of the answer keeps
-/// no more than one character beyond it, so that a replay reads as the first answer did.
-pub const FOREIGN_TEXT_CHARACTERS_MAX: usize = 2_000;
-
 /// A responder's answer, as the broker delivered it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {

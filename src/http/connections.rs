@@ -53,6 +53,7 @@ impl Connections {
             displaced.cancel();
             Metrics::get().connections_displaced.increment(1);
         }
+        Metrics::get().connections.increment(1);
         Some(Place { connections: self.clone(), number, leave })
     }
 
@@ -76,6 +77,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.connections.table().leave(self.number);
+        Metrics::get().connections.decrement(1);
     }
 }
 

@@ -161,7 +161,7 @@ impl Acceptor {
             };
             match accepted {
                 Ok((stream, peer)) => match self.connections.enter() {
-                    Some(place) => self.serve(stream, peer, place),
+                    Some(place) => self.serve(stream, peer, place, &stop),
                     None => Metrics::get().connections_refused.increment(1),
                 },
                 Err(error) => {
@@ -173,23 +173,24 @@ impl Acceptor {
         self.open
     }
 
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, place: Place) {
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, place: Place, stop: &CancellationToken) {
         // Small answers must not wait for more.
         let _ = stream.set_nodelay(true);
-        let ready = self.connection(peer, Arc::new(place));
+        let ready = self.connection(peer, Arc::new(place), stop);
         match self.tls.as_ref().map(Tls::acceptor) {
             None => _ = tokio::spawn(ready.serve(stream)),
             Some(acceptor) => _ = tokio::spawn(ready.encrypt(acceptor, stream)),
         }
     }
 
-    fn connection(&self, peer: SocketAddr, place: Arc<Place>) -> Connection {
+    fn connection(&self, peer: SocketAddr, place: Arc<Place>, stop: &CancellationToken) -> Connection {
         Connection {
+            stop: stop.clone(),
+            watcher: self.open.watcher(),
             router: self.router.clone(),
             builder: Arc::clone(&self.builder),
             header_patience: self.header_patience,
             answer_patience: self.answer_patience,
-            watcher: self.open.watcher(),
             peer,
             place,
         }
@@ -203,6 +204,8 @@ struct Connection {
     header_patience: Duration,
     answer_patience: Duration,
     watcher: Watcher,
+    /// Cancelled when no further request shall be taken.
+    stop: CancellationToken,
     peer: SocketAddr,
     place: Arc<Place>,
 }
@@ -214,6 +217,8 @@ impl Connection {
         let agreed = tokio::select! {
             agreed = tokio::time::timeout(self.header_patience, acceptor.accept(stream)) => agreed,
             () = place.leave.cancelled() => return,
+            // Nothing was asked yet, so a stop waits for nothing here.
+            () = self.stop.cancelled() => return,
         };
         match agreed {
             Ok(Ok(stream)) => self.serve(stream).await,
@@ -223,7 +228,7 @@ impl Connection {
     }
 
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
-        let Self { router, builder, header_patience, answer_patience, watcher, peer, place } = self;
+        let Self { router, builder, header_patience, answer_patience, watcher, peer, place, .. } = self;
         let begun = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&begun);
         let heard = Heard::default();
@@ -250,7 +255,6 @@ impl Connection {
             .into_owned();
         let connection = watcher.watch(connection);
         tokio::pin!(connection);
-        Metrics::get().connections.increment(1);
         let whole = async {
             // hyper's own time for headers begins with the first byte; this one begins with the connection.
             let first = tokio::time::timeout(header_patience, &mut connection).await;
@@ -264,7 +268,6 @@ impl Connection {
             // It is idle: nothing on it is lost.
             () = place.leave.cancelled() => {}
         }
-        Metrics::get().connections.decrement(1);
         drop(place);
     }
 }

@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 
 use super::metrics::Metrics;
+use crate::access::{Stamp, stamp};
 
 /// Between two looks at the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,9 +35,6 @@ struct Inner {
     current: RwLock<Arc<ServerConfig>>,
     seen: Mutex<[Option<Stamp>; 2]>,
 }
-
-/// What tells a changed file cheaply.
-type Stamp = (Option<SystemTime>, u64);
 
 /// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -125,11 +123,6 @@ impl Tls {
             }
         }
     }
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok(), metadata.len()))
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, TlsError> {

@@ -13,7 +13,7 @@ use super::keyed::{self, RETRY_AFTER};
 use super::{Call, Report};
 use crate::channel::{self, AskError, Asked, Registry, ReserveError, Ticket};
 use crate::clock;
-use crate::domain::{Cause, Ending, Kind, Outcome, Reply};
+use crate::domain::{Cause, Ending, Kind, Outcome, Reply, plain};
 use crate::idempotency;
 
 /// Routes calls to the channels of one shard.
@@ -127,8 +127,8 @@ pub(super) fn fill(report: &mut Report, asked: Asked) {
 
 fn ending(asked: &Asked) -> Ending {
     match asked {
-        Ok(Reply { executed: true, error, .. }) => Ending::new(Cause::Completed, error),
-        Ok(Reply { executed: false, error, .. }) => Ending::new(Cause::Rejected, error),
+        Ok(Reply { executed: true, error, .. }) => Ending::new(Cause::Completed, plain(error)),
+        Ok(Reply { executed: false, error, .. }) => Ending::new(Cause::Rejected, plain(error)),
         Err(error) => Ending::new(error.cause(), detail(error)),
     }
 }

@@ -14,7 +14,7 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::domain::{Cause, FOREIGN_TEXT_CHARACTERS_MAX, Reply, Tool};
+use crate::domain::{Cause, Reply, Tool, plain};
 use text::first_text;
 
 /// The member of a query's `_meta` that holds what is known beside its body.
@@ -82,22 +82,9 @@ fn query_meta(report: &Report) -> Value {
 }
 
 fn detail(report: &Report) -> Value {
-    if report.ending.detail.is_empty() { Value::Null } else { foreign(&report.ending.detail).into() }
+    if report.ending.detail.is_empty() { Value::Null } else { plain(&report.ending.detail).into() }
 }
 
 fn elapsed_ms(report: &Report) -> Value {
     u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX).into()
-}
-
-/// A text that others wrote, fit for an error: bounded, and without control characters.
-fn foreign(text: &str) -> String {
-    let mut shown: String = text
-        .chars()
-        .take(FOREIGN_TEXT_CHARACTERS_MAX)
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect();
-    if text.chars().nth(FOREIGN_TEXT_CHARACTERS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
 }

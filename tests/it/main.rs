@@ -16,6 +16,8 @@ mod embedded;
 mod facts;
 #[cfg(target_os = "linux")]
 mod fault;
+#[cfg(target_os = "linux")]
+mod flood;
 mod harness;
 mod jwt;
 mod key;

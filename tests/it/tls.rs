@@ -123,7 +123,27 @@ async fn a_client_that_does_not_agree_on_an_encryption_is_cut_off_in_time() {
         let _ = within("the end", stream.read_to_end(&mut rest)).await;
         assert!(!rest.starts_with(b"HTTP"), "nothing is answered in plain text");
     }
+    let client = place.authority.client().build().expect("a client");
+    let url = place.connector.app().url().expect("it listens").replace("/mcp", "/metrics");
+    let metrics = client.get(url).send().await.expect("open").text().await.expect("a text");
+    let failed =
+        metrics.lines().find_map(|line| line.strip_prefix("kubemq_mcp_tls_handshakes_failed_total "));
+    assert!(failed.is_some_and(|count| count.trim() != "0"), "{metrics}");
     place.connector.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_in_the_middle_of_its_handshake_holds_up_no_stop() {
+    let place = place().await;
+    let address = place.connector.app().address().expect("it listens");
+    let _silent = TcpStream::connect(address).await.expect("it listens");
+    let client = place.authority.client().build().expect("a client");
+    // The silent one was accepted before this one is answered.
+    ask(&client, &place.connector.app().url().expect("it listens")).await.expect("it is trusted");
+    drop(client);
+    let begun = tokio::time::Instant::now();
+    place.connector.stop().await;
+    assert!(begun.elapsed() < std::time::Duration::from_millis(900), "it waited {:?}", begun.elapsed());
 }
 
 #[test]

@@ -4,9 +4,9 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
 use super::text::{first_text, replay_text, second_text};
-use super::{detail, elapsed_ms, foreign};
+use super::{detail, elapsed_ms};
 use crate::clock;
-use crate::domain::{Outcome, RequestId, Timeout};
+use crate::domain::{Outcome, RequestId, Timeout, plain};
 use crate::mcp::Report;
 
 pub(super) fn command(report: &Report) -> CallToolResult {
@@ -56,8 +56,8 @@ fn structured(report: &Report) -> Value {
         put("result_truncated", true.into());
     }
     if let Some(resolution) = &report.memory.resolved {
-        put("resolved_by", foreign(&resolution.by).into());
-        put("resolved_why", foreign(&resolution.why).into());
+        put("resolved_by", plain(&resolution.by).into());
+        put("resolved_why", plain(&resolution.why).into());
     }
     if let Some(wait) = report.retry_after {
         put("retry_after_seconds", wait.as_secs().max(1).into());

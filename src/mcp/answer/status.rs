@@ -3,9 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use super::foreign;
 use crate::clock;
-use crate::domain::Cause;
+use crate::domain::{Cause, plain};
 use crate::idempotency::{Record, Resolution, State, StateName, Timestamp};
 use crate::mcp::{Report, Status};
 
@@ -25,7 +24,7 @@ pub(super) fn status(report: &Report) -> CallToolResult {
 }
 
 fn failure(report: &Report) -> CallToolResult {
-    let detail = foreign(&report.ending.detail);
+    let detail = plain(&report.ending.detail);
     let text = match report.cause() {
         Cause::InvalidArguments => format!("Invalid arguments for {}: {detail}", report.tool.as_str()),
         _ => format!("The status of this key cannot be read: {detail}"),
@@ -45,20 +44,20 @@ fn sentence(record: &Record) -> String {
         StateName::Executed | StateName::Rejected if resolution(record).is_some() => {
             let did = if state == StateName::Executed { "was executed" } else { "was not executed" };
             let (by, why) = resolution(record)
-                .map(|resolution| (foreign(&resolution.by), foreign(&resolution.why)))
+                .map(|resolution| (plain(&resolution.by), plain(&resolution.why)))
                 .unwrap_or_default();
             format!("{did}, as the operator {by} has found out: {why}")
         }
         StateName::Executed => "was executed".to_owned(),
         StateName::Rejected => match &record.state {
             State::Settled(settlement) if !settlement.error.is_empty() => {
-                format!("was rejected: {}", foreign(&settlement.error))
+                format!("was rejected: {}", plain(&settlement.error))
             }
             _ => "was rejected".to_owned(),
         },
         StateName::InDoubt => {
             let detail = crate::idempotency::ending_of(record).detail;
-            format!("may have been executed: {}; look before you send it again", foreign(&detail))
+            format!("may have been executed: {}; look before you send it again", plain(&detail))
         }
     };
     format!("{}: the command on channel '{channel}', first sent at {sent}, {end}", state.as_str())
@@ -97,10 +96,10 @@ fn fields(state: &str, record: Option<&Record>) -> Value {
         "ended_at": time(settlement.map(|settlement| settlement.at)),
         "expires_at": time(record.and_then(Record::expires)),
         "responder": answered.map(|settlement| settlement.responder.as_str()),
-        "resolved_by": resolution.map(|resolution| foreign(&resolution.by)),
-        "resolved_why": resolution.map(|resolution| foreign(&resolution.why)),
+        "resolved_by": resolution.map(|resolution| plain(&resolution.by)),
+        "resolved_why": resolution.map(|resolution| plain(&resolution.why)),
         "detail": record.map(|record| crate::idempotency::ending_of(record).detail)
-            .filter(|detail| !detail.is_empty()).map(|detail| foreign(&detail)),
+            .filter(|detail| !detail.is_empty()).map(|detail| plain(&detail)),
     })
 }
 

@@ -1,8 +1,7 @@
 //! The sentences of an answer. The first is the published one where there is one.
 
-use super::foreign;
 use crate::clock;
-use crate::domain::{Cause, Kind, Outcome, Sent, Timeout};
+use crate::domain::{Cause, Kind, Outcome, Sent, Timeout, plain};
 use crate::mcp::{Lookup, Report};
 
 pub(super) fn first_text(report: &Report) -> String {
@@ -12,7 +11,7 @@ pub(super) fn first_text(report: &Report) -> String {
         Kind::Command => ("Command", "command"),
         Kind::Query => ("Query", "query"),
     };
-    let detail = foreign(&report.ending.detail);
+    let detail = plain(&report.ending.detail);
     match report.cause() {
         Cause::Completed => format!("{word} executed successfully on channel '{channel}'"),
         Cause::TimedOut => {
@@ -94,7 +93,7 @@ pub(super) fn second_text(report: &Report) -> Option<String> {
         Outcome::Executed if report.ending.detail.is_empty() => None,
         Outcome::Executed => Some(format!(
             "The responder executed it and added an error text: {}",
-            foreign(&report.ending.detail)
+            plain(&report.ending.detail)
         )),
         Outcome::Rejected if report.memory.resolved.is_some() => Some(
             "The effect did not happen, as an operator has found out. A new attempt needs a new idempotency key."
@@ -130,7 +129,7 @@ fn unknown(cause: Cause) -> &'static str {
 fn in_doubt_note(report: &Report) -> String {
     match report.cause() {
         Cause::InDoubt | Cause::InProgress if !report.ending.detail.is_empty() => {
-            format!(" Why: {}.", foreign(&report.ending.detail))
+            format!(" Why: {}.", plain(&report.ending.detail))
         }
         _ => String::new(),
     }
@@ -183,8 +182,8 @@ pub(super) fn replay_text(report: &Report) -> Option<String> {
     if let Some(resolution) = &report.memory.resolved {
         text.push_str(&format!(
             " Settled by the operator {}: {}",
-            foreign(&resolution.by),
-            foreign(&resolution.why)
+            plain(&resolution.by),
+            plain(&resolution.why)
         ));
     }
     Some(text)

@@ -15,6 +15,7 @@ pub fn key(arguments: &mut Map<String, Value>) -> Result<Option<Key>, String> {
     match take(arguments, IDEMPOTENCY_KEY) {
         None => Ok(None),
         Some(Value::String(text)) => {
+            exact(IDEMPOTENCY_KEY, &text)?;
             Key::parse(&text).map(Some).map_err(|error| format!("`{IDEMPOTENCY_KEY}` {error}"))
         }
         Some(other) => Err(format!("`{IDEMPOTENCY_KEY}` must be a string, got {}", shown(&other))),
@@ -35,6 +36,27 @@ pub fn text(name: &str, value: Value, bytes_max: usize) -> Result<String, String
         }
         other => Err(format!("`{name}` must be a string, got {}", shown(&other))),
     }
+}
+
+/// Sees that a text of a command has no control character, which no reader of a log or a tag would see.
+pub fn visible(name: &str, text: &str) -> Result<(), String> {
+    match text.chars().find(|character| character.is_control()) {
+        None => Ok(()),
+        Some(character) => Err(format!(
+            "`{name}` of a command must not have control characters, got {}",
+            character.escape_default()
+        )),
+    }
+}
+
+/// Sees that a name is written exactly: what begins or ends with a blank is another name to everybody else.
+pub fn exact(name: &str, text: &str) -> Result<(), String> {
+    visible(name, text)?;
+    if text.trim() == text {
+        return Ok(());
+    }
+    let right = clipped(text.trim());
+    Err(format!("`{name}` must not begin or end with a blank; `{right}` would be right"))
 }
 
 /// Reads an integer of at least 1. `"10"` and `10.0` are 10, since that is what was declared and meant.

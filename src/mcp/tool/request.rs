@@ -87,9 +87,10 @@ pub fn parse(
     };
     let metadata = match argument::take(&mut arguments, "metadata") {
         None => Ok(String::new()),
-        Some(value) => argument::text("metadata", value, config.metadata_bytes_max),
+        Some(value) => argument::text("metadata", value, config.metadata_bytes_max)
+            .and_then(|text| strict(kind, || argument::visible("metadata", &text)).map(|()| text)),
     };
-    let tags = tags(argument::take(&mut arguments, "tags"), config);
+    let tags = tags(kind, argument::take(&mut arguments, "tags"), config);
     let asked = match argument::take(&mut arguments, "timeout_seconds") {
         None => Ok(timeout_seconds_default(kind)),
         Some(value) => argument::positive_integer("timeout_seconds", &value),
@@ -165,7 +166,15 @@ fn channel(value: Option<Value>) -> Result<Channel, ChannelProblem> {
     }
 }
 
-fn tags(value: Option<Value>, config: &Config) -> Result<Tags, String> {
+/// A rule of commands only: what a query asks for may be repeated, and is nobody's record.
+fn strict(kind: Kind, rule: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    match kind {
+        Kind::Command => rule(),
+        Kind::Query => Ok(()),
+    }
+}
+
+fn tags(kind: Kind, value: Option<Value>, config: &Config) -> Result<Tags, String> {
     let Some(value) = value else { return Ok(Tags::new()) };
     let Value::Object(pairs) = value else {
         return Err(format!("`tags` must be an object of strings, got {}", shown(&value)));
@@ -180,7 +189,9 @@ fn tags(value: Option<Value>, config: &Config) -> Result<Tags, String> {
             return Err(format!("a key in `tags` must be 1 to {limit} bytes long, got {length}"));
         }
         let name = format!("tags.{}", clipped(&key));
+        strict(kind, || argument::exact(&name, &key))?;
         let text = argument::text(&name, value, config.tag_value_bytes_max)?;
+        strict(kind, || argument::visible(&name, &text))?;
         tags.insert(key, text);
     }
     Ok(tags)
@@ -273,6 +284,41 @@ mod tests {
             problem(&json!({"channel": "c", "body": "b", "tags": {"k": "v".repeat(4097)}}))
                 .contains("`tags.k` must be at most 4096 bytes long")
         );
+    }
+
+    #[test]
+    fn a_command_takes_no_control_characters_and_no_surplus_blanks_and_a_query_does() {
+        let with = |name: &str, value: Value| {
+            let mut call = json!({"channel": "c", "body": "line\nline"});
+            call[name] = value;
+            call
+        };
+        for (call, part) in [
+            (
+                with("metadata", json!("a\u{0}b")),
+                "`metadata` of a command must not have control characters, got \\u{0}",
+            ),
+            (
+                with("tags", json!({"t": "a\nb"})),
+                "`tags.t` of a command must not have control characters, got \\n",
+            ),
+            (with("tags", json!({"t\r": "v"})), "of a command must not have control characters, got \\r"),
+            (with("tags", json!({" t": "v"})), "must not begin or end with a blank; `t` would be right"),
+            (
+                with("idempotency_key", json!("k ")),
+                "`idempotency_key` must not begin or end with a blank; `k` would be right",
+            ),
+            (
+                with("idempotency_key", json!("a\tb")),
+                "`idempotency_key` of a command must not have control characters",
+            ),
+        ] {
+            assert!(problem(&call).contains(part), "{part} is not in: {}", problem(&call));
+        }
+        assert!(read(Tool::CommandSend, &with("metadata", json!("größe"))).is_ok(), "a body may be anything");
+        for call in [with("metadata", json!("a\u{0}b")), with("tags", json!({" t": "a\nb"}))] {
+            assert!(read(Tool::QuerySend, &call).is_ok(), "{call}");
+        }
     }
 
     #[test]
