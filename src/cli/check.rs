@@ -86,14 +86,17 @@ fn admin_token(config: &Config) -> std::io::Result<bool> {
     }
 }
 
+/// Says what is wrong, with what the system said of it.
+fn failed(what: &str, error: &dyn std::error::Error) -> std::io::Result<bool> {
+    let cause = error.source().map_or(String::new(), |cause| format!(": {cause}"));
+    say(&format!("{what}: {error}{cause}")).map(|()| false)
+}
+
 fn certificate(config: &Config) -> std::io::Result<bool> {
     match config.server.tls() {
         Ok(None) => Ok(true),
         Ok(Some(_)) => say("certificate of the listener: well").map(|()| true),
-        Err(error) => {
-            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-            say(&format!("certificate of the listener: {error}{cause}")).map(|()| false)
-        }
+        Err(error) => failed("certificate of the listener", &error),
     }
 }
 
@@ -103,30 +106,23 @@ fn audit(config: &Config) -> std::io::Result<bool> {
             say(&format!("audit: {} can be written", config.audit.path)).map(|()| true)
         }
         Ok(()) => Ok(true),
-        Err(error) => {
-            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-            say(&format!("audit: {error}{cause}")).map(|()| false)
-        }
+        Err(error) => failed("audit", &error),
     }
 }
 
 async fn store(config: &Config) -> anyhow::Result<bool> {
     let path = config.store.path.clone();
     let shown = path.display().to_string();
-    let (well, found) = match tokio::task::spawn_blocking(move || SledStore::look(&path)).await? {
-        Ok(Found::Nothing) => (true, "is not there yet and would be made".to_owned()),
-        Ok(Found::Unfinished) => (true, "was never finished and would be made anew".to_owned()),
+    let found = match tokio::task::spawn_blocking(move || SledStore::look(&path)).await? {
+        Ok(Found::Nothing) => "is not there yet and would be made".to_owned(),
+        Ok(Found::Unfinished) => "was never finished and would be made anew".to_owned(),
         Ok(Found::Store) => {
-            (true, format!("is there and free; `kubemq-mcp store check {shown}` reads its records"))
+            format!("is there and free; `kubemq-mcp store check {shown}` reads its records")
         }
-        Err(error) => {
-            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-            say(&format!("keys (store.path): {error}{cause}"))?;
-            return Ok(false);
-        }
+        Err(error) => return Ok(failed("keys (store.path)", &error)?),
     };
     say(&format!("keys (store.path): {shown} {found}"))?;
-    Ok(well)
+    Ok(true)
 }
 
 fn addresses(config: &Config) -> Vec<(&'static str, SocketAddr)> {

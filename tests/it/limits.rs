@@ -82,8 +82,10 @@ async fn one_caller_cannot_take_all_the_room_not_even_by_leaving() {
     let connector = connector(&file, |limits| limits.calls_pending_per_principal_max = 2).await;
     let responder = connector.responder(Kind::Command, "orders", echo).await;
     let (release, held) = tokio::sync::watch::channel(false);
+    let (arrived, arrivals) = tokio::sync::watch::channel(0);
     let holding: Handler = Arc::new(move |asked| {
         let mut held = held.clone();
+        arrived.send_modify(|count| *count += 1);
         async move {
             let _ = held.wait_for(|released| *released).await;
             Ok(echo(asked))
@@ -97,8 +99,9 @@ async fn one_caller_cannot_take_all_the_room_not_even_by_leaving() {
         let call = tokio::spawn(async move {
             agent.try_call(Era::Modern, "command_send", command("held", None)).await.map(drop)
         });
-        connector.until_pending(pending).await;
-        // The agent leaves, and its command goes on.
+        // Only what has left goes on without its agent.
+        let mut arrivals = arrivals.clone();
+        within("the command", arrivals.wait_for(|count| *count == pending)).await.expect("it is held");
         call.abort();
     }
     for tool in ["command_send", "query_send"] {

@@ -235,3 +235,40 @@ async fn one_key_of_two_callers_is_two_commands_each_under_its_own_policy() {
     assert!(keyless.text(0).contains("`idempotency_key` is required here"), "{keyless:?}");
     place.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_is_told_under_a_policy_that_was_narrowed_since_and_not_under_one_that_denies() {
+    let directory = tempfile::tempdir().expect("room");
+    let life = async |policy: Value| {
+        let store = directory.path().join("store");
+        Connector::with(|config| {
+            config.store.path = store;
+            config.policy = entries(policy);
+        })
+        .await
+    };
+    let open = json!([{ "who": "*", "tools": ["*"], "channels": [">"] }]);
+    let call = json!({ "channel": "orders", "body": "body", "timeout_seconds": 60, "idempotency_key": "k" });
+    let first = life(open.clone()).await;
+    let responder = first.responder(Kind::Command, "orders", echo).await;
+    let sent = first.agent().call("command_send", call.clone()).await;
+    let request_id = sent.structured()["request_id"].clone();
+    responder.stop().await;
+    first.stop().await;
+
+    // Nobody answers here: whatever is told comes from the store.
+    let narrow = json!([{ "who": "*", "tools": ["*"], "channels": [">"], "body_bytes_max": 1, "tool_timeout_seconds": 1 }]);
+    let second = life(narrow).await;
+    let replayed = second.agent().call("command_send", call.clone()).await;
+    let told = replayed.structured();
+    assert_eq!((&told["outcome"], &told["replayed"]), (&json!("executed"), &json!(true)), "{told}");
+    assert_eq!(told["request_id"], request_id);
+    second.stop().await;
+
+    let denying = json!([open[0].clone(), { "who": "*", "deny_channels": ["orders"] }]);
+    let third = life(denying).await;
+    let denied = third.agent().call("command_send", call).await;
+    let told = denied.structured();
+    assert_eq!((&told["cause"], &told["executed"]), (&json!("forbidden"), &Value::Null), "{told}");
+    third.stop().await;
+}
