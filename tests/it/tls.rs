@@ -22,6 +22,11 @@ struct Place {
 }
 
 async fn place() -> Place {
+    place_with(1).await
+}
+
+/// A connector whose clients have so many seconds to agree on an encryption.
+async fn place_with(header_seconds: u64) -> Place {
     let authority = Authority::new();
     let (certificate, key) = (authority.path("server.pem"), authority.path("server.key"));
     authority.renew(&certificate, &key);
@@ -30,7 +35,7 @@ async fn place() -> Place {
         let [certificate, key] = paths;
         config.server.tls_certificate_file = certificate;
         config.server.tls_key_file = key;
-        config.http.header_seconds = 1;
+        config.http.header_seconds = header_seconds;
     })
     .await;
     Place { authority, certificate, key, connector }
@@ -134,7 +139,7 @@ async fn a_client_that_does_not_agree_on_an_encryption_is_cut_off_in_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_in_the_middle_of_its_handshake_holds_up_no_stop() {
-    let place = place().await;
+    let place = place_with(60).await;
     let address = place.connector.app().address().expect("it listens");
     let _silent = TcpStream::connect(address).await.expect("it listens");
     let client = place.authority.client().build().expect("a client");
@@ -143,7 +148,7 @@ async fn a_client_in_the_middle_of_its_handshake_holds_up_no_stop() {
     drop(client);
     let begun = tokio::time::Instant::now();
     place.connector.stop().await;
-    assert!(begun.elapsed() < std::time::Duration::from_millis(900), "it waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "it waited {:?}", begun.elapsed());
 }
 
 #[test]
