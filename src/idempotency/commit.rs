@@ -204,7 +204,9 @@ impl Commits {
 
     /// In every batch, and there is one with each sweep: an age grows without anybody writing.
     fn show_figures(&self) {
-        Metrics::get().show(self.ledger.usage(), self.ledger.now());
+        // The ledger's own time stands still once the store is closed, and a doubt grows older all the same.
+        let now = (self.clock)().max(self.ledger.now());
+        Metrics::get().show(self.ledger.usage(), now);
     }
 }
 
